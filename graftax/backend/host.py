@@ -149,15 +149,32 @@ def _name_of(dtype: np.dtype[Any]) -> str:
     return dtype.name  # which NumPy puts together anew each time
 
 
-def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
+def check_plain(x: object, name: str = "", instead: str = "") -> None:
+    """Raise for an array of NumPy, or lists with one, that says more than its elements: NumPy would drop the rest.
+
+    Args:
+        x: Any value.
+        name: What it is called in messages.
+        instead: What to write in place of a masked array. Defaults to the lines for numbers that go to a model.
+
+    Raises:
+        ArgumentTypeError: there is one.
+    """
+    if (unfit := no_plain_numbers(x, name, instead)) is not None:
+        raise unfit
+
+
+def no_plain_numbers(x: object, name: str = "", instead: str = "") -> ArgumentTypeError | None:
     """Return the error for an array of NumPy, or lists with one, that says more than numbers; None for other values.
 
     Args:
         x: Any value.
         name: What it is called in messages.
+        instead: As for `check_plain`.
     """
     if isinstance(x, (list, tuple)):
-        return next((error for error in (no_plain_numbers(item, name) for item in x) if error is not None), None)
+        found = (no_plain_numbers(item, name, instead) for item in x)
+        return next((error for error in found if error is not None), None)
     if not isinstance(x, (np.ndarray, np.void)):
         return None
     if isinstance(x, np.ma.MaskedArray):
@@ -166,8 +183,7 @@ def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
             f"{f'{name} is ' if name else ''}a masked array of shape {x.shape} with {hidden} of {x.size} "
             "elements masked",
             "arrays of a backend have no such mask: the hidden elements would count",
-            "x.filled(0) for the numbers; ~np.ma.getmaskarray(x) says which count, and goes to a layer as mask=, to a "
-            "loss, a metric or fit as sample_weight= (one number for each sample)",
+            instead or _UNMASK,
         )
     if x.dtype.names is None:
         return None
@@ -177,6 +193,12 @@ def no_plain_numbers(x: object, name: str = "") -> ArgumentTypeError | None:
         "np.stack([x[field] for field in x.dtype.names], axis=-1) for one array; {field: x[field] for field in "
         "x.dtype.names} for several inputs by name",
     )
+
+
+_UNMASK = (
+    "x.filled(0) for the numbers; ~np.ma.getmaskarray(x) says which count, and goes to a layer as mask=, to a loss, a "
+    "metric or fit as sample_weight= (one number for each sample)"
+)
 
 
 def copy_for_device(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -50,6 +50,12 @@ def _freeze(value: Any, path: str, add: AddArray, depth: int) -> Any:
     if isinstance(value, SavedEnum):  # its class was unknown when it was restored
         return SavedEnum(value.type, value.name, _freeze(value.value, path, add, depth + 1))
     if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise UnsupportedValue(
+                f"a masked array at {path}",
+                "a checkpoint keeps its elements, the hidden ones among them, and no mask",
+                '{"values": x.filled(0), "mask": np.ma.getmaskarray(x)}, from which set_state makes it again',
+            )
         return SavedArray(add(np.array(value, order="C", subok=False), path))
     if depth > MAX_DEPTH or (isinstance(value, list | tuple | dict) and len(value) > MAX_LENGTH):
         return value  # the code after this raises the error

@@ -10,6 +10,10 @@ FOREIGN_WILDCARDS = re.compile(r"\?|\[[^/\]]*\]|\{[^/}]*\}")
 """What other globs know, and this one takes literally."""
 
 
+_FUSED_AHEAD, _FUSED_BEHIND = re.compile(r"(?<![^/])\*\*+(?=[^/*])"), re.compile(r"(?<=[^/*])\*\*+(?![^/])")
+"""A ``**`` with letters beside it, which is no more than ``*``."""
+
+
 class Glob:
     """A glob of paths: ``*`` is any characters within one component, ``**`` any number of components.
 
@@ -55,10 +59,12 @@ class Glob:
         names = {name for path in paths for name in path.split("/")}
         plain = "/".join(filter(None, FOREIGN_WILDCARDS.sub("*", self.text).split("/")))
         dotted = plain.replace(".", "/")
-        found = []
+        found = [_FUSED_BEHIND.sub("/**", _FUSED_AHEAD.sub(ahead, plain)) for ahead in ("**/", "**/*")]
         for text in (plain, dotted, _correct_names(dotted, names), _correct_names(plain, names)):
             found += [text, f"{text}/**", f"**/{text}", f"**/{text}/**"]
         for text in dict.fromkeys(found):
+            if _FUSED_AHEAD.search(text) or _FUSED_BEHIND.search(text):
+                continue
             there = [path for path in paths if text != self.text and Glob(text).matches(path)]
             if there:
                 return list(dict.fromkeys([text, *there[:2]]))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftax.backend import registry
+from graftax.backend.host import check_plain
 from graftax.backend.meshes import Axes, Mesh
 from graftax.backend.rendezvous import process_group
 from graftax.core import tree
@@ -236,6 +237,7 @@ class Distribution:
         leaf = unwrap(leaf)
         if leaf is None or meshes.mesh_of(leaf) == self.mesh:
             return leaf
+        check_plain(leaf, "the batch")
         if not hasattr(leaf, "shape"):
             leaf = np.asarray(leaf)
         if leaf.dtype.kind in "OSUMm":  # text and objects stay on the host

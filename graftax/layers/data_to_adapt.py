@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import check_plain
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.typedefs import unwrap
 from graftax.layers.foreign_tables import refuse_unread
@@ -24,7 +25,7 @@ class DataToAdapt:
             the first table says it. A first table with other columns says it anew.
 
     Raises:
-        ArgumentTypeError: a batch is no array of numbers.
+        ArgumentTypeError: a batch is no array of numbers, or a masked one; the data are a tuple.
         ArgumentError: a number is nan or infinite; the message names its row and its column.
         DataError: a later table has other columns than the first.
 
@@ -36,9 +37,16 @@ class DataToAdapt:
 
     def __init__(self, data: object, columns: Known = None) -> None:
         refuse_unread(data, "data")
+        check_plain(data, "data", _unmask(data))
         several = not hasattr(data, "shape") and isinstance(data, Iterable) and not isinstance(data, str | bytes | dict)
         if isinstance(data, list | tuple) and all_numbers(data):
             several = False
+        elif isinstance(data, tuple):
+            raise ArgumentTypeError(
+                f"adapt got a tuple of {len(data)} parts",
+                "a tuple is (x, y), as for fit, and adapt takes no targets",
+                "layer.adapt(x); a list for several batches: layer.adapt([first, second])",
+            )
         self._several = several
         self._batches: Iterable[Any] = data if several and isinstance(data, Iterable) else (data,)
         self._before = columns
@@ -49,6 +57,7 @@ class DataToAdapt:
         for number, given in enumerate(self._batches):
             name = f"data[{number}]" if self._several else "data"
             refuse_unread(given, name)
+            check_plain(given, name, _unmask(given))
             if self.columns is None:
                 self.columns = self._before if has_the_columns(given, self._before) else known_columns(given)
             batch = in_known_order(given, self.columns, name, "the first table had") if is_table(given) else given
@@ -72,6 +81,13 @@ def _numbers_of(batch: Any) -> np.ndarray[Any, Any]:
             "layer.adapt(x for x, y in batches)",
         )
     return array.astype("float32") if array.dtype.kind == "V" else array
+
+
+def _unmask(data: object) -> str:
+    """Return the line to write in place of a masked array."""
+    if isinstance(data, np.ndarray) and data.ndim == 1:
+        return "data.compressed(), the numbers that are not masked"
+    return "data[~np.ma.getmaskarray(data).any(-1)].data, the rows without a masked number; or data.filled(0.0)"
 
 
 def _to_numpy(batch: object) -> np.ndarray[Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
+from graftax.backend.host import check_plain
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
@@ -100,7 +101,7 @@ class Discretization(Layer):
         Raises:
             StateError: the boundaries were given to the constructor.
             ArgumentError: there are no values, or one is nan or infinite; the message names its row and column.
-            ArgumentTypeError: a batch is no array of numbers.
+            ArgumentTypeError: a batch is no array of numbers, or a masked one; the data are a tuple, such as (x, y).
         """
         if self.num_bins is None:
             raise StateError(f"adapt of {self._gx_title()}", "its boundaries were given", "Discretization(num_bins=10)")
@@ -162,6 +163,7 @@ def _nan_error(numbers: np.ndarray[Any, Any]) -> ArgumentError | None:
 
 
 def _in_order(boundaries: Sequence[float]) -> tuple[float, ...]:
+    check_plain(boundaries, "bin_boundaries")
     try:
         values: Any = np.asarray(boundaries, "float64")
     except (TypeError, ValueError):

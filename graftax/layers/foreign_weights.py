@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
+from graftax.backend.host import check_plain
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentTypeError
@@ -27,6 +28,7 @@ def as_weights(layer: Layer, structure: object, name: str, trainable: bool) -> A
     """
     made = []
     for path, leaf in tree.flatten_with_paths(structure):
+        check_plain(leaf, f"{name}/{path}")
         array = np.asarray(leaf)
         if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
             raise ArgumentTypeError(

@@ -12,13 +12,15 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.backend.host import check_plain
+from graftax.core import tree
 from graftax.core.errors import ArgumentError, ArgumentTypeError, IndexRangeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.layers.arguments import check_flag, check_positive
 from graftax.layers.category_encoding import MODES, check_modes, encode
 from graftax.layers.hashing import hash_token
-from graftax.layers.host_array import host_array
+from graftax.layers.host_array import UNMASK_TOKENS, host_array
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.transforms.lifting.frames import Abstract
@@ -143,7 +145,7 @@ class Lookup(Layer):
         Raises:
             StateError: the vocabulary was given to the constructor.
             ArgumentError: there are no tokens.
-            ArgumentTypeError: the data is a dict.
+            ArgumentTypeError: the data is a dict, a masked array, or tokens with targets, such as (x, y).
         """
         if self.given:
             raise StateError(
@@ -204,6 +206,8 @@ class Lookup(Layer):
                 if isinstance(vocabulary, set | frozenset)
                 else 'pathlib.Path("vocabulary.txt").read_text("utf-8").splitlines()',
             )
+        check_plain(vocabulary, "vocabulary", UNMASK_TOKENS)
+        check_plain(idf_weights, "idf_weights")
         tokens = host_array(list(np.asarray(vocabulary).tolist()), self.kinds, "vocabulary").tolist()
         reserved = self._reserved_tokens()
         for special in reserved:
@@ -356,7 +360,23 @@ def batches_of(data: Any) -> Iterable[Any]:
             f"layer.adapt(data[{names[0]!r}])" if names else "layer.adapt(data), with a list or an array",
         )
     several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
-    return data if several else (data,)
+    for batch in data if several else (data,):
+        if _has_targets(batch):
+            raise ArgumentTypeError(
+                f"adapt got {'batches that are tuples' if several else 'a tuple'} of {len(batch)} parts",
+                "a tuple is (x, y), as for fit, and adapt takes no targets",
+                "layer.adapt(x for x, y in batches)" if several else "layer.adapt(x)",
+            )
+        yield batch
+
+
+def _has_targets(batch: object) -> bool:
+    """Tell whether it is a tuple of arrays, or of texts and numbers, and not one of tokens."""
+    if not isinstance(batch, tuple) or len(batch) not in (2, 3):
+        return False
+    leaves = [next(iter(tree.flatten(part)), None) for part in batch]
+    kinds = {isinstance(leaf, str | bytes) for leaf in leaves if leaf is not None}
+    return any(len(getattr(part, "shape", ())) for part in batch) or len(kinds) == 2
 
 
 def _is_example(inputs: object) -> bool:

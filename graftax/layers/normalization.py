@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry, traced_checks
+from graftax.backend.host import check_plain
 from graftax.core.errors import ArgumentError, AssignmentError, ShapeError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
@@ -138,7 +139,8 @@ class Normalization(Layer):
             StateError: mean and variance were given to the constructor.
             ArgumentError: there are no values, one is nan or infinite (the message names its row and column), or they
                 are too large for a variance.
-            ArgumentTypeError: a batch is no array of numbers.
+            ArgumentTypeError: a batch is no array of numbers, or a masked one; the data are a tuple, such as (x, y).
+            ShapeError: batches do not agree, or have one axis, where it is open whether that is of rows or features.
         """
         if self.given is not None:
             raise StateError(
@@ -149,6 +151,8 @@ class Normalization(Layer):
         total, mean, square = 0, np.float64(0), np.float64(0)  # the sum of squares around the mean
         batches = DataToAdapt(data, self._gx_columns.x)
         for batch in batches:
+            if batch.ndim < 2 and self.axis:
+                raise self._one_axis_error(batch, data)
             if not building.is_built(self):
                 self.build(batch.shape)
             kept = axes_from_front("Normalization", self.axis, batch.ndim)
@@ -182,6 +186,16 @@ class Normalization(Layer):
         self.variance.assign(found[1])
         self.count.assign(min(total, 2**31 - 1))
         self._gx_columns = Columns(batches.columns if self._gx_tells_columns_apart else None)
+
+    def _one_axis_error(self, batch: _Host, data: object) -> ShapeError:
+        column = "data.to_frame()" if hasattr(data, "to_frame") else "np.reshape(data, (-1, 1))"
+        if isinstance(data, Iterable) and not isinstance(data, list | tuple) and not hasattr(data, "shape"):
+            column = "np.reshape(batch, (-1, 1)) for batch in data"
+        return ShapeError(
+            f"adapt got data of shape {batch.shape}",
+            "its one axis may be that of rows, of one feature, or that of features, each with a mean of its own",
+            f"layer.adapt({column}) for one feature; {type(self).__name__}(axis=None) for one mean of all numbers",
+        )
 
     @property
     def _gx_tells_columns_apart(self) -> bool:
@@ -267,6 +281,7 @@ class _LookBeforeRun:
 
 
 def _numbers(name: str, value: object) -> np.ndarray[Any, Any]:
+    check_plain(value, name)
     try:
         array = np.array(unwrap(value), "float64")  # a copy
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
+from graftax.backend.host import check_plain
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.static_numbers import check_constant
 from graftax.core.typedefs import Array, ArrayLike, unwrap
@@ -69,6 +70,7 @@ class Rescaling(Layer):
 def _check_finite(name: str, value: object) -> np.ndarray[Any, Any]:
     array = np.zeros(0)
     check_constant(f"Rescaling: {name}", value)
+    check_plain(value, name)
     try:
         array = np.asarray(unwrap(value))
         good = array.dtype.kind in "iuf" and array.size > 0 and bool(np.isfinite(array.astype("float32")).all())

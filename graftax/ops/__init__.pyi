@@ -521,13 +521,13 @@ def qr(x: ArrayLike) -> tuple[Array, Array]:
     """Compute an orthonormal q and an upper triangular r with x = q @ r."""
 
 def eigh(x: ArrayLike) -> tuple[Array, Array]:
-    """Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices; where eigenvalues are equal, the vectors have no gradient."""
+    """Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices; where eigenvalues are equal, the vectors have no gradient. Raises for other matrices, of which compiled code reads (x + x^H) / 2."""
 
 def pinv(x: ArrayLike) -> Array:
     """Compute the pseudo-inverse."""
 
 def cholesky(x: ArrayLike) -> Array:
-    """Compute the lower triangular root of positive definite matrices; raises if a matrix is not."""
+    """Compute the lower triangular root of positive definite matrices; raises if a matrix is not, or is not Hermitian, of which compiled code reads (x + x^H) / 2."""
 
 def inv(x: ArrayLike) -> Array:
     """Compute the inverse of square matrices; raises if one is singular."""
@@ -551,7 +551,7 @@ def logdet(x: ArrayLike) -> Array:
     """Compute the logarithm of the absolute determinant of square matrices."""
 
 def eigvalsh(x: ArrayLike) -> Array:
-    """Compute the ascending eigenvalues of Hermitian matrices."""
+    """Compute the ascending eigenvalues of Hermitian matrices; other matrices as for eigh."""
 
 def eig(x: ArrayLike) -> tuple[Array, Array]:
     """Compute complex eigenvalues and eigenvectors of square matrices; no gradient."""

@@ -18,6 +18,7 @@ from graftax.core.known_names import unknown
 from graftax.core.later import import_later
 from graftax.core.static_numbers import check_constant, check_known
 from graftax.core.typedefs import VariableLike
+from graftax.ops.foreign_keywords import suggest_value
 from graftax.ops.parameter_kinds import Takes
 from graftax.ops.signatures import Parameter
 
@@ -127,7 +128,8 @@ def _raise_known(op: str, parameter: Parameter, value: Any, error: Exception) ->
 def _check_real(op: str, parameter: Parameter, value: Any) -> float:
     name, least = parameter.name, parameter.kind.least
     if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__float__") or np.ndim(value):
-        raise _type_error(op, parameter, value, "a number is needed", _real_example(parameter, value))
+        line = suggest_value(op, name, value) or _real_example(parameter, value)
+        raise _type_error(op, parameter, value, "a number is needed", line)
     check_constant(f"ops.{op}: {name}", value)
     try:
         found = float(value)

@@ -88,6 +88,20 @@ _EFFECTLESS = frozenset(
 """Arguments that say how to compute, or where, and change no number."""
 
 
+_VALUES = {
+    ("norm", "ord", "nuc"): "ops.sum(ops.svd(x, full_matrices=False)[1], axis=-1), the sum of the singular values",
+    ("norm", "ord", "fro"): "axis=(-2, -1) in place of ord=, for the root of the sum of squares of each matrix",
+    ("norm", "ord", "inf"): 'ord=float("inf")',
+    ("norm", "ord", "euclidean"): "ord=2",
+}
+"""What to write for words that functions of elsewhere take where a number is needed."""
+
+
+def suggest_value(op: str, name: str, value: object) -> str | None:
+    """Return what to write for a word that an argument takes elsewhere; None for other values."""
+    return _VALUES.get((op, name, value)) if isinstance(value, str) else None
+
+
 def suggest_keyword(op: str, keyword: str, names: list[str], called: dict[str, str]) -> str:
     """Return what to write in place of an argument that a function does not have.
 

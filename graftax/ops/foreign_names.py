@@ -175,8 +175,47 @@ _LINES = {
     "vectorized_map": "graftax.vectorized_map",
     "view": "ops.reshape(x, shape)",
     "while_loop": "graftax.while_loop",
+    "eigvals": "ops.eig(x)[0]",
+    "matrix_norm": "ops.norm(x, axis=(-2, -1))",
+    "matrix_transpose": "x.mT",
+    "multi_dot": "ops.matmul(ops.matmul(a, b), c)",
+    "vecdot": "ops.sum(ops.conj(x) * y, axis=-1)",
+    "cho_factor": "ops.cholesky(x)",
+    "pinvh": "ops.pinv(x)",
+    "expm": "jax.scipy.linalg.expm(x): there is none here, and functions of JAX take arrays, too",
+    "matrix_exp": "jax.scipy.linalg.expm(x): there is none here, and functions of JAX take arrays, too",
+    "sqrtm": "values, vectors = ops.eigh(x), and (vectors * ops.sqrt(values)) @ ops.conj(vectors.mT), for a matrix x "
+    "that is Hermitian",
+    "logm": "values, vectors = ops.eigh(x), and (vectors * ops.log(values)) @ ops.conj(vectors.mT), for a matrix x "
+    "that is Hermitian",
+    "lu_solve": "jax.scipy.linalg.lu_solve(factors, y): there is none here, and functions of JAX take arrays, too",
+    "argwhere": "ops.stack(ops.nonzero(x), axis=-1)",
+    "column_stack": "ops.stack(arrays, axis=-1)",
+    "fmax": "ops.where(ops.isnan(x), y, ops.where(ops.isnan(y), x, ops.maximum(x, y)))",
+    "fmin": "ops.where(ops.isnan(x), y, ops.where(ops.isnan(y), x, ops.minimum(x, y)))",
+    "iscomplex": "ops.imag(x) != 0",
+    "isreal": "ops.imag(x) == 0",
+    "expit": "ops.sigmoid(x)",
+    "log_expit": "ops.log_sigmoid(x)",
+    "logsigmoid": "ops.log_sigmoid(x)",
+    "exp10": "10.0 ** x",
+    "gamma": "ops.exp(ops.lgamma(x)), for a positive x",
+    "xlog1py": "ops.xlogy(x, 1 + y)",
+    "softmin": "ops.softmax(-x)",
+    "linear": "ops.matmul(x, weight.mT) + bias",
+    "prelu": "ops.where(x > 0, x, weight * x)",
 }
 """Names of what is written in another way."""
+
+_OTHERS = frozenset(
+    """tensorsolve tensorinv cholesky_banded coshm cosm cossin diagsvd leslie matrix_balance orth null_space qr_multiply
+    signm sinhm sinm tanhm tanm ldl_factor ldl_factor_ex ldl_solve solve_sylvester solve_toeplitz solve_banded solveh_banded
+    bitwise_count broadcast_shapes einsum_path fill_diagonal frexp geterr gradient insert interp ldexp lexsort modf
+    put_along_axis ravel_multi_index resize isnat erfcx erfcinv erfi gammainc gammaincc gammasgn rgamma log_ndtr ndtri
+    polygamma gumbel_softmax rrelu max_unpool1d max_unpool2d max_unpool3d apply_along_axis array_str cosm1 exp1 expi
+    expn iv sici stdtr bdtri fdtri pdtri""".split()
+)
+"""Functions of elsewhere that have no counterpart here: a name that is spelled alike is that of another function."""
 
 _KEYWORDS = {
     "frame_length": "length",
@@ -239,7 +278,13 @@ def missing_op(name: str, op_names: Iterable[str]) -> MissingAttributeError:
     if name in _LINES:
         instead = _LINES[name]
     else:
-        near = [_OPS[name]] if name in _OPS else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        near = (
+            [_OPS[name]]
+            if name in _OPS
+            else []
+            if name in _OTHERS
+            else get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        )
         instead = (
             f"ops.{near[0]}"
             if near

@@ -14,6 +14,7 @@ from graftax.core.broadcasting import broadcast_shape
 from graftax.core.errors import NumericsError, ShapeError
 from graftax.core.typedefs import Array
 from graftax.ops.functions import FUNCTIONS, in_float32, row
+from graftax.ops.hermitian import check_hermitian
 from graftax.ops.reductions import to_inexact
 
 
@@ -84,16 +85,30 @@ def _symmetrize(a: Arrays, x: Array) -> Any:
 
 
 @row
-@in_float32
 def eigh(a: Arrays, x: Array) -> Any:
-    _square("eigh", x)
+    return _eigh(a, x, "eigh")
+
+
+@in_float32
+def _decompose(a: Arrays, x: Array) -> Any:
     return _linalg("eigh", a, _symmetrize(a, x))
 
 
+def _eigh(a: Arrays, x: Array, op: str) -> Any:
+    _square(op, x)
+    check_hermitian(a, op, x)
+    return _decompose(a, x)
+
+
 @row
-@in_float32
 def cholesky(a: Arrays, x: Array) -> Any:
     _square("cholesky", x)
+    check_hermitian(a, "cholesky", x)
+    return _root(a, x)
+
+
+@in_float32
+def _root(a: Arrays, x: Array) -> Any:
     found = _linalg("cholesky", a, _symmetrize(a, x))
     return _check_finite(a, "cholesky", found, "the matrix is not positive definite", x)
 
@@ -239,8 +254,7 @@ def logdet(a: Arrays, x: Array) -> Any:
 
 @row
 def eigvalsh(a: Arrays, x: Array) -> Any:
-    _square("eigvalsh", x)
-    return eigh(a, x)[0]
+    return _eigh(a, x, "eigvalsh")[0]
 
 
 @row

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from graftax.core.errors import CreatorError, CreatorRecursionError
+from graftax.core.errors import CreatorError, CreatorRecursionError, SelectorError
 from graftax.core.roles import check_roles
 from graftax.core.scopes import ScopeStack
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
@@ -20,6 +20,7 @@ from graftax.core.short_traceback import door
 from graftax.core.tally import Tally
 from graftax.core.typedefs import VariableLike
 from graftax.core.user_functions import misfit
+from graftax.variables.calls import contexts
 from graftax.variables.graph.node import Branch
 from graftax.variables.spec import VariableSpec
 
@@ -41,6 +42,7 @@ class CreatorScope:
         self.where = None if where is None else Tally(where)
         self.roles = roles
         self.closed = False
+        self.created = False  # whether there was a creation in its block, seen or not
         self.checks = True  # whether a part of the selector that never matched is an error
         self.waiting: weakref.WeakSet[Branch] = weakref.WeakSet()  # constructed under it, not built yet
 
@@ -69,6 +71,7 @@ class CreatorScope:
 
     def applies(self, spec: VariableSpec, whole: VariableSpec) -> bool:
         """Return True if the creator is to see this creation; ``spec`` may be that of a part of ``whole``."""
+        self.created = True
         if self.roles is not None and spec.role not in self.roles:
             return False
         return self.where is None or self.where.see((spec.path, whole.path), spec.role, spec)
@@ -76,7 +79,16 @@ class CreatorScope:
     def check(self) -> None:
         """Raise if the scope is over, everything made under it is built, and a part of its selector never matched."""
         if self.checks and self.closed and not self.waiting and self.where is not None:
-            self.where.check(f"variable_creator_scope({self.name}): where")
+            if self.created:
+                self.where.check(f"variable_creator_scope({self.name}): where")
+            elif contexts.top is None:  # else a layer opens it in each of its calls, and only the first one creates
+                where = self.where.selector.text
+                raise SelectorError(
+                    f"variable_creator_scope({self.name}): where {where} matches none of 0 variables",
+                    "nothing was created in the block: layers that are built keep their weights",
+                    "the block around the construction of the layers; graftax.graft(model, creator, where=...) for "
+                    "weights that exist",
+                )
 
 
 def _ended(

@@ -14,6 +14,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.backend import registry
+from graftax.backend.host import check_plain
 from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError
 from graftax.core.hyperparameters import check_finite, check_not_negative
@@ -104,6 +105,7 @@ class Constant(BaseInitializer):
     def __init__(self, value: ArrayLike = 0.0) -> None:
         if value is None or isinstance(value, str):
             raise ArgumentError(f"Constant({value!r})", "it is neither a number nor an array", "Constant(0.0)")
+        check_plain(value)
         # a copy of what the caller may change before a layer is built
         self.value = np.array(value) if isinstance(value, np.ndarray | list) else value
 

@@ -151,17 +151,23 @@ def test_a_nan_lies_in_no_bin():
 @pytest.mark.parametrize(
     ("make", "tokens", "message"),
     [
-        (layers.StringLookup, ["a", np.nan], '"" for what is missing'),
+        (layers.StringLookup, ["a", np.nan], r'got data\[1\] = nan[\s\S]*\["" if t != t else t for t in data\]$'),
+        (layers.StringLookup, ["a", 1, None], r'\["" if t is None else str\(t\) for t in tokens\]$'),
         (layers.StringLookup, ["a", 1], r"str\(t\) for t in tokens"),
-        (layers.StringLookup, [["a"], [None]], "for what is missing"),
-        (layers.TextVectorization, np.array(["a", None], object), "for what is missing"),
+        (layers.StringLookup, [["a"], [None]], r'\[\["" if t is None else t for t in row\] for row in data\]$'),
+        (
+            layers.TextVectorization,
+            ["a", None, "b"],
+            r'got data\[1\] = None[\s\S]*\["" if t is None else t for t in data\]$',
+        ),
         (layers.StringLookup, [1, 2], "IntegerLookup for integers"),
         (layers.StringLookup, np.array([b"a\xff"]), "text in bytes is UTF-8"),
         (layers.IntegerLookup, [1.0, np.nan], "another number for nan first"),
-        (layers.IntegerLookup, [1, None], "-1 for what is missing"),
+        (layers.IntegerLookup, [1, None], r"\[-1 if t is None else t for t in data\]$"),
         (layers.IntegerLookup, [True], 'astype\\("int64"\\)$'),
         (layers.IntegerLookup, [[1], [2, 3]], "nested lists of one length of integers"),
-        (lambda **_: layers.Hashing(4), ["a", np.nan], '"" for what is missing'),
+        (lambda **_: layers.Hashing(4), ["a", np.nan], r'\["" if t != t else t for t in data\]$'),
+        (lambda **_: layers.Hashing(4), [2, None], r"\[-1 if t is None else t for t in data\]$"),
         (lambda **_: layers.Hashing(4), [1.5], "Discretization for numbers with fractions"),
     ],
 )

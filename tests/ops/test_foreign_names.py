@@ -55,6 +55,45 @@ def test_a4_a_function_that_there_is_not(name: str, instead: str) -> None:
     assert not hasattr(ops, "__wrapped__")
 
 
+LIBRARIES = ["numpy.linalg", "jax.scipy.linalg", "scipy.linalg", "torch.linalg", "jax.scipy.special"]
+SAME = {
+    "cholesky_ex": "ops.cholesky", "lu_factor_ex": "ops.lu_factor", "solve_ex": "ops.solve", "inv_ex": "ops.inv",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_function_of_elsewhere_is_not_answered_with_one_that_is_only_spelled_alike(library: str) -> None:
+    module = pytest.importorskip(library)
+    names = [name for name in dir(module) if name[0] != "_" and inspect.isroutine(getattr(module, name))]
+    assert names
+    for name in {*names} - {*dir(ops)}:
+        if _answered(name):
+            continue
+        instead = told(MissingAttributeError, lambda name=name: getattr(ops, name)).instead
+        assert instead == SAME.get(name, instead if instead.startswith("dir(") else None), f"{name}: {instead}"
+
+
+def test_words_for_norms_of_elsewhere_are_told_what_they_mean() -> None:
+    x = np.float32([[1, 2], [3, 4]])
+    assert "ops.svd(x" in told(ArgumentTypeError, lambda: ops.norm(x, ord="nuc")).instead
+    found = ops.sum(ops.svd(x, full_matrices=False)[1], axis=-1)
+    np.testing.assert_allclose(found, np.linalg.norm(x, "nuc"), rtol=1e-5)
+    assert "axis=(-2, -1)" in told(ArgumentTypeError, lambda: ops.norm(x, ord="fro")).instead
+    np.testing.assert_allclose(ops.norm(x, axis=(-2, -1)), np.linalg.norm(x, "fro"), rtol=1e-5)
+
+
+def test_lines_for_matrices_compute_what_they_stand_for() -> None:
+    x = np.float32([[3, 1], [1, 2]])
+    values, vectors = ops.eigh(x)
+    root = (vectors * ops.sqrt(values)) @ ops.conj(vectors.mT)
+    np.testing.assert_allclose(root @ root, x, rtol=1e-5)
+    places = np.float32([[0, 1], [2, 0]])
+    np.testing.assert_array_equal(ops.stack(ops.nonzero(places), axis=-1), np.argwhere(places))
+    with_nan, other = np.float32([1, np.nan, 3]), np.float32([2, 5, np.nan])
+    larger = ops.where(ops.isnan(with_nan), other, ops.where(ops.isnan(other), with_nan, ops.maximum(with_nan, other)))
+    np.testing.assert_array_equal(larger, np.fmax(with_nan, other))
+
+
 def test_a4_names_of_keras_that_mean_the_same_are_taken(keras: Any) -> None:
     for name, ours in ALIASES.items():
         assert getattr(ops, name) is getattr(ops, ours)

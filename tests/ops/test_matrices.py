@@ -13,12 +13,50 @@ M = np.array([[2.0, 1.0], [0.0, 3.0]], "float32")
 WAVE = np.sin(np.arange(40, dtype="float32") ** 1.2)
 
 
+OF_HERMITIAN = [ops.cholesky, ops.eigh, ops.eigvalsh]
+
+
 @both
-def test_a_matrix_that_is_not_hermitian_is_read_alike(backend: str) -> None:
-    wanted = np.linalg.eigvalsh((M + M.T) / 2)
+@pytest.mark.parametrize("op", OF_HERMITIAN, ids=lambda op: op.__name__)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "complex64"])
+def test_a_matrix_that_is_not_hermitian_is_refused(backend: str, op, dtype: str) -> None:
+    batch = np.stack([np.eye(2), M]).astype(dtype)
     with use(backend):
-        np.testing.assert_allclose(ops.eigh(M)[0], wanted, rtol=1e-6)
-        np.testing.assert_allclose(ops.eigvalsh(M), wanted, rtol=1e-6)
+        for x, place in ((M.astype(dtype), r"x\[0, 1\] = .*x\[1, 0\] = "), (batch, r"x\[1, 0, 1\] = ")):
+            with pytest.raises(ArgumentError, match=place) as caught:
+                op(x)
+            assert "ops.tril(x) + " in caught.value.instead
+
+
+@pytest.mark.parametrize("op", OF_HERMITIAN, ids=lambda op: op.__name__)
+def test_compiled_code_looks_at_triangles_only_when_it_is_checked(op) -> None:
+    with pytest.raises(ArgumentError, match=r"x\[0, 1\] = 1"):
+        gx.jit(lambda x: op(x), checked=True)(M)
+    for found, wanted in zip(gx.jit(lambda x: op(x))(M), op((M + M.T) / 2), strict=True):
+        np.testing.assert_allclose(np.abs(found), np.abs(wanted), rtol=1e-5)
+
+
+@both
+@pytest.mark.parametrize("op", OF_HERMITIAN, ids=lambda op: op.__name__)
+def test_rounding_makes_no_matrix_unsymmetric(backend: str, op) -> None:
+    rng = np.random.default_rng(0)
+    for scale in (1e-6, 1.0, 1e6):
+        x = (rng.normal(size=(8, 20)) * scale).astype("float32")
+        gram = (x @ x.T) * (1 + 1e-6 * rng.normal(size=(8, 8))).astype("float32")
+        with use(backend):
+            op(gram)
+    hermitian = np.array([[2, 1j], [-1j, 3]], "complex64")
+    with use(backend):
+        op(hermitian)
+        op(np.zeros((2, 2), "float32") + 2 * np.eye(2, dtype="float32"))
+
+
+def test_the_lines_for_one_triangle_work() -> None:
+    x = np.array([[2.0, 0.1], [0.5, 3.0]], "float32")
+    np.testing.assert_allclose(ops.cholesky(ops.tril(x) + ops.tril(x, -1).mT), np.linalg.cholesky(x), rtol=1e-6)
+    z = np.array([[2.0, 0.1], [0.5j, 3.0]], "complex64")
+    full = ops.tril(z) + ops.conj(ops.tril(z, -1).mT)
+    np.testing.assert_allclose(ops.eigvalsh(full), np.linalg.eigvalsh(z), rtol=1e-6)
 
 
 @both

@@ -10,9 +10,11 @@ svd(x, full_matrices: Flag = True) -> tuple[Array, Array, Array]: Compute u, s a
 qr(x) -> tuple[Array, Array]: Compute an orthonormal q and an upper triangular r with x = q @ r.
 eigh(x) -> tuple[Array, Array]:
     Compute the ascending eigenvalues, and the eigenvectors, of Hermitian matrices; where eigenvalues are equal, the
-    vectors have no gradient.
+    vectors have no gradient. Raises for other matrices, of which compiled code reads (x + x^H) / 2.
 pinv(x): Compute the pseudo-inverse.
-cholesky(x): Compute the lower triangular root of positive definite matrices; raises if a matrix is not.
+cholesky(x):
+    Compute the lower triangular root of positive definite matrices; raises if a matrix is not, or is not Hermitian, of
+    which compiled code reads (x + x^H) / 2.
 inv(x): Compute the inverse of square matrices; raises if one is singular.
 solve(x, y): Compute the solution of x @ result = y; raises if x is singular.
 solve_triangular(x, y, lower: Flag = False):
@@ -23,7 +25,7 @@ cholesky_inverse(x): Invert the matrix that has the lower triangular root x.
 lstsq(x, y, rcond: NotNegative | None = None):
     Find the result that brings x @ result nearest to y; singular values below rcond times the largest count as 0.
 logdet(x): Compute the logarithm of the absolute determinant of square matrices.
-eigvalsh(x): Compute the ascending eigenvalues of Hermitian matrices.
+eigvalsh(x): Compute the ascending eigenvalues of Hermitian matrices; other matrices as for eigh.
 eig(x) -> tuple[Array, Array]: Compute complex eigenvalues and eigenvectors of square matrices; no gradient.
 matrix_rank(x, rtol: NotNegative | None = None): Count the singular values above rtol times the largest.
 matrix_power(x, n: Int): Multiply square matrices n times with themselves, or with their inverses.

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from graftax.backend import registry
+from graftax.backend.host import check_plain
 from graftax.core.dtypes import is_complex, is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError
 from graftax.core.hyperparameters import said_number
@@ -50,11 +51,12 @@ class Kind:
         """Return the argument as it is kept: a number of NumPy becomes one of Python.
 
         Raises:
-            ArgumentTypeError: it is no number, where one is asked for.
+            ArgumentTypeError: it is no number, where one is asked for, or a masked array.
             ArgumentError: it is out of range, or a bool.
         """
         if value is None and self.optional:
             return value
+        check_plain(value, name)
         found = _to_python(value) if self.number else value
         if not self.number:
             fits = self.fits(found)
