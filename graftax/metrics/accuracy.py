@@ -11,9 +11,10 @@ from graftax.backend import registry
 from graftax.core import hyperparameters as arguments
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike, Shape
+from graftax.metrics import whole_labels
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample
-from graftax.objectives.hiding import Form
+from graftax.objectives.hiding import Form, Formula
 from graftax.objectives.labels import check_labels, class_labels, class_pair, not_ignored, num_classes
 from graftax.objectives.pairs import pair, same_shape
 from graftax.variables.floating import to_floating
@@ -22,9 +23,16 @@ from graftax.variables.floating import to_floating
 class Accuracy(SampleMetric):
     """How often predictions equal the targets; integers are compared to the last digit.
 
+    Predictions are labels here. For scores and probabilities there are `BinaryAccuracy`, `CategoricalAccuracy` and
+    `SparseCategoricalAccuracy`, and in `compile` the name ``"accuracy"``, which chooses one of these.
+
     Args:
         name: Its name.
         dtype: The dtype of its Variable.
+
+    Raises:
+        ArgumentError: predictions have fractions and targets are whole, in eager code; predictions of a floating dtype
+            in `fit`, beside a crossentropy of them.
 
     Example:
         >>> float(Accuracy()([1, 2, 3], [1, 2, 0]))
@@ -33,9 +41,16 @@ class Accuracy(SampleMetric):
 
     form = Form.ELEMENTS
 
+    @property
+    def formula(self) -> Formula:
+        """Return which elements of targets and predictions a value is made of."""
+        return Formula(self.form, prediction=0)  # no score among labels
+
     def values(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Tell whether they are equal."""
         y_true, y_pred = ops.asarray(y_true), ops.asarray(y_pred)
+        if y_pred.dtype.kind not in "iub":
+            whole_labels.refuse_scores(y_true, y_pred)
         kind = _shared_integer(y_true.dtype, y_pred.dtype)
         if kind is None:
             return ops.equal(*pair(y_true, y_pred))

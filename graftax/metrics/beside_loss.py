@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graftax.core import user_line
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError
 from graftax.core.tree import flatten
 from graftax.metrics import accuracy, at_constraint, confusion, f_score, precision_recall, reduction
@@ -76,6 +77,47 @@ def require_same_scores(metric: object, loss: object) -> None:
             if logits
             else "from_logits=False in what the metric is made of",
         )
+
+
+def require_labels(metric: object, loss: object, y_pred: Any) -> None:
+    """Raise or warn if an `Accuracy`, which compares labels, gets the floating predictions that a loss is computed of.
+
+    Beside losses that say nothing of probabilities, outputs may be rounded ones that have a gradient of their own.
+
+    Args:
+        metric: A metric of an output.
+        loss: The loss of the same output; None for no loss.
+        y_pred: The output, or its shape.
+
+    Raises:
+        ArgumentError: the loss takes the predictions for probabilities or logits.
+    """
+    kind = getattr(y_pred, "dtype", None)
+    if loss is None or kind is None or not is_floating(kind):
+        return
+    if not isinstance(metric, accuracy.Accuracy) or type(metric).values is not accuracy.Accuracy.values:
+        return
+    meant = _ACCURACIES.get(getattr(loss, "target_kind", None) or "")
+    shown = f"{metric!r} of predictions of dtype {kind} beside {loss!r}"
+    if meant is None:
+        user_line.warn(
+            f"{shown}: it counts predictions that equal their targets, which computed numbers hardly ever do. Write "
+            '"accuracy", or BinaryAccuracy(), CategoricalAccuracy() or SparseCategoricalAccuracy(), for scores of '
+            "classes, and MeanAbsoluteError() for quantities."
+        )
+        return
+    raise ArgumentError(
+        shown,
+        "it counts predictions that equal their targets, which scores and probabilities hardly ever do",
+        f'"accuracy", or graftax.metrics.{meant}()',
+    )
+
+
+_ACCURACIES = {
+    "binary": "BinaryAccuracy",
+    "categorical": "CategoricalAccuracy",
+    "sparse": "SparseCategoricalAccuracy",
+}
 
 
 def _check_threshold(metric: object, argument: str, at: float, loss: object, logits: bool) -> None:

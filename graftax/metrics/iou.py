@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from graftax import ops
-from graftax.backend import registry, traced_checks
 from graftax.core import hyperparameters as arguments
 from graftax.core.checked_calls import checked_call
 from graftax.core.errors import ArgumentError, GraftaxError, ShapeError
 from graftax.core.typedefs import Array, ArrayLike, Shape
-from graftax.metrics import exact
+from graftax.metrics import exact, whole_labels
 from graftax.metrics.metric import Metric
 from graftax.objectives.hiding import Form, Formula, as_mask
 from graftax.objectives.labels import check_labels, to_int
@@ -33,8 +32,8 @@ class IoU(Metric):
             predicted is left out of the mean.
         ignore_class: A label that does not count. Defaults to None: all count.
         sparse_y_true: False if targets are rows such as one-hot ones, along ``axis``. Defaults to True, labels.
-        sparse_y_pred: True if predictions are labels. Defaults to False, scores along ``axis``, the largest of which
-            counts.
+        sparse_y_pred: True if predictions are labels: integers, or in eager code also whole numbers of a floating
+            dtype. Defaults to False, scores along ``axis``, the largest of which counts.
         axis: The axis of the classes. Defaults to the last one.
         name: Its name.
         dtype: The dtype of its Variable.
@@ -43,7 +42,8 @@ class IoU(Metric):
         ``(batch, ...), (batch, ..., classes) -> ()``
 
     Raises:
-        ArgumentError: an argument is none of these.
+        ArgumentError: an argument is none of these; at an update: labels with fractions, or in compiled code predicted
+            labels of a floating dtype.
         IndexRangeError: a label is not in ``[0, num_classes)``.
         ShapeError: the predictions have another number of classes, or other shapes do not fit.
 
@@ -91,7 +91,9 @@ class IoU(Metric):
     @property
     def formula(self) -> Formula:
         """Tell which elements of targets and predictions a value is made of."""
-        return Formula(Form.ELEMENTS if self.sparse_y_pred else Form.CLASSES, self.axis)
+        if self.sparse_y_pred:
+            return Formula(Form.ELEMENTS, self.axis, prediction=0)  # what is hidden has a class, too
+        return Formula(Form.CLASSES, self.axis)
 
     @checked_call
     def update(
@@ -142,7 +144,7 @@ class IoU(Metric):
                 )
             return ops.cast(ops.argmax(y, axis=self.axis), "int32")
         if y.dtype.kind not in "iub":
-            _check_whole(name, y)
+            whole_labels.require(name, y)
             y = ops.cast(y, "int32")
         labels = to_int(y)
         ignored = self.ignore_class if name == "y_true" else None
@@ -153,7 +155,7 @@ class IoU(Metric):
     def check_targets(self, y_true: Any, y_pred_shape: Shape) -> None:
         """Raise if a label on the host is not in ``[0, num_classes)``."""
         if self.sparse_y_true:
-            _require_whole("y_true", np.asarray(y_true))
+            whole_labels.check("y_true", np.asarray(y_true))
             check_labels(np.asarray(y_true), self.num_classes, self.ignore_class)
 
     def result(self) -> Array:
@@ -165,40 +167,6 @@ class IoU(Metric):
         both, union = (ops.take(one, chosen, axis=0) for one in (both, union))
         there = ops.cast(union > 0, both.dtype.name)
         return ops.divide_no_nan(ops.sum(ops.divide_no_nan(both, union)), ops.sum(there))
-
-
-def _require_whole(name: str, labels: np.ndarray[Any, Any]) -> None:
-    """Raise if labels on the host are cut: numbers with fractions are scores."""
-    if (error := _cut_error(name, labels)) is not None:
-        raise error
-
-
-def _check_whole(name: str, y: Array) -> None:
-    """Raise for labels with fractions; those that are not there yet are told to who listens, or checked later."""
-    arrays = registry.current().arrays
-    if arrays.is_concrete(y):
-        _require_whole(name, arrays.to_numpy(y))
-        return
-    explain = partial(_cut_error, name)
-    if name == "y_pred" and (heard := traced_checks.score_listeners.top) is not None:
-        heard(explain, _is_cut, y)
-    if traced_checks.is_checking():
-        traced_checks.emit(explain, ops.any(_is_cut(y)), y)
-
-
-def _is_cut(labels: Any) -> Any:
-    return labels != (np if isinstance(labels, np.ndarray) else ops).floor(labels)
-
-
-def _cut_error(name: str, labels: np.ndarray[Any, Any]) -> ArgumentError | None:
-    cut = labels[_is_cut(labels)]
-    if not cut.size:
-        return None
-    return ArgumentError(
-        f"{name} with the label {cut.flat[0]:.6g}",
-        f"sparse_{name}=True says that it holds numbers of classes",
-        f"sparse_{name}=False for scores of each class; ops.cast({name} > 0.5, 'int32') for one probability",
-    )
 
 
 def _classes(classes: Sequence[int] | None, count: int) -> tuple[int, ...] | None:

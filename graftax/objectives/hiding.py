@@ -63,10 +63,11 @@ class Formula:
     Args:
         form: How its shapes hang together; None if it is somebody else's, and only shapes can tell.
         axis: The axis of the vectors or classes.
+        prediction: What hidden predictions become. Defaults to 0.5; a formula that takes labels needs a whole number.
     """
 
-    def __init__(self, form: Form | None, axis: int = -1) -> None:
-        self.form, self.axis = form, axis
+    def __init__(self, form: Form | None, axis: int = -1, prediction: float = PREDICTION) -> None:
+        self.form, self.axis, self.prediction = form, axis, prediction
 
     def hide(self, y_true: object, y_pred: object, condition: ArrayLike) -> tuple[Any, Any]:
         """Return both with fillers where the condition is False; arrays, or structures of them.
@@ -78,7 +79,7 @@ class Formula:
                 and fails where the values are weighted.
         """
         shown = self._shower(y_true, y_pred, condition)
-        target, prediction = (0, 0) if self.form is Form.SAMPLES else (TARGET, PREDICTION)
+        target, prediction = (0, 0) if self.form is Form.SAMPLES else (TARGET, self.prediction)
         return (
             map_structure(lambda leaf: fill(leaf, shown(leaf), target), y_true),
             map_structure(lambda leaf: fill(leaf, shown(leaf), prediction), y_pred),
@@ -104,7 +105,7 @@ class Formula:
 
         return (
             map_structure(lambda leaf: mended("y_true", TARGET, leaf), y_true),
-            map_structure(lambda leaf: mended("y_pred", PREDICTION, leaf), y_pred),
+            map_structure(lambda leaf: mended("y_pred", self.prediction, leaf), y_pred),
         )
 
     def visible_targets(self, y_true: object, y_pred_shape: Shape, condition: object) -> Any:

@@ -236,6 +236,11 @@ def named(*names: str) -> Selector:
     return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", _Named(wanted))
 
 
+def names_selected(selector: Selector) -> frozenset[str] | None:
+    """Return the names that `named` was given for a selector; None for any other selector."""
+    return selector.test.names if isinstance(selector.test, _Named) else None
+
+
 class _Named:
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names

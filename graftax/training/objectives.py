@@ -13,7 +13,7 @@ from graftax.core.typedefs import Array
 from graftax.losses import registry as losses
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metric_registry
-from graftax.metrics.beside_loss import pairs, require_same_scores
+from graftax.metrics.beside_loss import pairs, require_labels, require_same_scores
 from graftax.metrics.metric import Metric
 from graftax.metrics.one_number import require_one_number
 from graftax.metrics.reduction import Mean, SampleMetric
@@ -298,6 +298,7 @@ class Objectives:
                     if isinstance(one, str):
                         self._named.add(metric)
                     self._compare(metric, by_output.get(output))
+                    require_labels(metric, by_output.get(output), predictions[output])
                     require_apart([*(kept for _, _, kept, _ in self._metrics), metric])
                     taken = {"loss", *(tracker.name for tracker in self._trackers.values())}
                     taken |= {other for _, other, _, _ in self._metrics}

@@ -195,6 +195,8 @@ def _right_paths(module: Module, variables: Mapping[str, Variable], unknown: lis
     lines = "; ".join(f"{near!r} in place of {path!r}" for path, near in meant.items() if near is not None)
     if not lines and hasattr(module, "pure_state"):
         return "optimizer.build(variables) before, which makes the slots; then the state of pure_state(variables)"
+    if missing and not unknown and len(missing) < len(variables):
+        return "{**graftax.state(module), **state}, which leaves the others as they are"
     return lines or "graftax.state(module)"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import partial
@@ -12,12 +13,14 @@ import numpy as np
 
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError
+from graftax.core.selectors import Selector
 from graftax.core.typedefs import VariableLike
 from graftax.layers.input_layer import InputLayer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Spec
 from graftax.training.graph import Operand, Result
-from graftax.training.whole.public_classes import name_of
+from graftax.training.whole.public_classes import is_public_selector, name_of
+from graftax.training.whole.selectors import describe_regex, describe_selector
 from graftax.training.wired import Wired
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -70,6 +73,10 @@ class Describing:
             return ["spec", list(value.shape), value.dtype]
         if isinstance(value, DTypePolicy):
             return ["policy", value.name]
+        if isinstance(value, Selector) and not is_public_selector(value):
+            return ["selector", *describe_selector(value, self.value, where)]
+        if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+            return ["regex", *describe_regex(value)]
         if value is Ellipsis:
             return ["ellipsis"]
         if isinstance(value, Enum):
@@ -98,7 +105,7 @@ class Describing:
         return ["array", str(host.dtype), list(host.shape), host.tobytes()]
 
     def _object(self, value: object, where: str) -> list[Any]:
-        if isinstance(value, type) or not hasattr(value, "__dict__") or inspect.isroutine(value):
+        if isinstance(value, type | Selector) or not hasattr(value, "__dict__") or inspect.isroutine(value):
             return ["named", self._name(value, where)]
         kind = self._name(type(value), where)
         if isinstance(value, Wired) and value._gx_graph is not None:

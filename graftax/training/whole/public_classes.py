@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.known_names import closest
+from graftax.core.selectors import Selector
 
 Custom: TypeAlias = "Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]"
 
@@ -27,6 +28,7 @@ _SPACES = {
 }
 _ALONE = {"Model": "graftax.training.model", "Sequential": "graftax.training.sequential"}
 _ALONE |= {"SeedGenerator": "graftax.variables.random"}
+_ALONE |= {"is_adapter": "graftax.reparam.adapted"}
 _CUSTOM = "custom."
 
 
@@ -46,6 +48,12 @@ def name_of(value: Any) -> str | None:
                 return public
         return None
     return f"{_CUSTOM}{name}" if name.isidentifier() and "<locals>.<lambda>" not in value.__qualname__ else None
+
+
+def is_public_selector(value: Selector) -> bool:
+    """Tell whether a selector is one of graftax's own, such as ``gx.is_adapter``."""
+    name = getattr(value, "__name__", None)
+    return name in _ALONE and _public_object(name) is value
 
 
 @cache

@@ -19,6 +19,7 @@ from graftax.reparam.shared import Shared
 from graftax.training.graph import Operand, Result, function_of
 from graftax.training.whole.adapted_layers import AdaptedLayers
 from graftax.training.whole.policies import Policies
+from graftax.training.whole.selectors import rebuild_regex, rebuild_selector
 from graftax.training.whole.shared_weights import object_at
 from graftax.training.wired import Wired
 from graftax.variables.graph.module import Module
@@ -175,6 +176,8 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "frozenset": lambda self, parts: frozenset(self._values(parts)),
     "member": lambda self, name, member: self._find(name)[member],
     "partial": lambda self, *parts: _bind(*self._values(list(parts))),
+    "selector": lambda self, *parts: rebuild_selector(self.value, *parts),
+    "regex": lambda self, pattern, flags: rebuild_regex(pattern, flags),
     "shared": Rebuilding._shared,
     "spec": lambda self, shape, dtype: Spec(tuple(shape), dtype),
     "policy": lambda self, name: DTypePolicy(name),

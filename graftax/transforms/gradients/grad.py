@@ -123,7 +123,7 @@ def _gradient_function(
         arrays = registry.current().arrays
         look = value_of if wrt is None else moved_value
         values = [arrays.asarray(look(source)) for source in sources]
-        check_sources(fn, sources, values)
+        check_sources(fn, sources, values, structure)
         transforms = registry.current().gradients
         parent = frames.top
         watched = refuse_late(fn, modules)

@@ -16,7 +16,7 @@ from graftax.core.short_traceback import door, door_around
 from graftax.core.typedefs import Array, VariableLike, unwrap
 from graftax.core.user_functions import check_functions
 from graftax.core.wrapping import function_name
-from graftax.transforms.gradients.sources import check_arrays
+from graftax.transforms.gradients.sources import ONLY_FLOATING, OTHER_ARGUMENT, check_arrays, entry
 from graftax.transforms.gradients.vjp import pull_back
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import Frame, Storage, frames
@@ -67,7 +67,8 @@ def value_and_gradients_function(fn: Callable[..., Any], params: Params = None) 
             "an array among the arguments; graftax.implicit_gradients(fn) for the Variables that it reads",
         )
         pairs = zip(places, chosen, strict=True)
-        values = [_check_floating(fn, place, leaf) for place, one in pairs for leaf in tree.flatten(one)]
+        placed = [(place, path, leaf) for place, one in pairs for path, leaf in tree.flatten_with_paths(one)]
+        values = [_check_floating(fn, *one) for one in placed]
         came = tree.flatten(chosen)
 
         def call(values: list[Any]) -> Any:
@@ -150,7 +151,7 @@ def _parameters(fn: Callable[..., Any]) -> list[str]:
         return []
 
 
-def _check_floating(fn: Callable[..., Any], place: int | str, leaf: object) -> Any:
+def _check_floating(fn: Callable[..., Any], place: int | str, path: str, leaf: object) -> Any:
     arrays = registry.current().arrays
     if not (isinstance(leaf, VariableLike | np.ndarray | np.generic | int | float | complex) or arrays.is_array(leaf)):
         raise ArgumentTypeError(
@@ -161,9 +162,10 @@ def _check_floating(fn: Callable[..., Any], place: int | str, leaf: object) -> A
     value = arrays.asarray(unwrap(leaf))
     if not is_inexact(value.dtype):
         raise DTypeError(
-            f"the gradient of {function_name(fn)} with respect to the argument {place!r} of dtype {value.dtype}",
-            "only floating values have gradients",
-            'a number like 3.0, ops.cast(x, "float32"), or params=[...] that leaves it out',
+            f"the gradient of {function_name(fn)} with respect to {entry(path)}the argument {place!r} of dtype "
+            f"{value.dtype}",
+            ONLY_FLOATING,
+            OTHER_ARGUMENT if path else 'a number like 3.0, ops.cast(x, "float32"), or params=[...] that leaves it out',
         )
     return value
 

@@ -35,7 +35,7 @@ class _Sources:
         self._place = [i if self._first else places[id(leaf)] for i, leaf in enumerate(self._leaves)]
         look = unwrap if self._first else moved_value
         self.values = [registry.current().arrays.asarray(look(source)) for source in unique]
-        check_sources(fn, unique, self.values)
+        check_sources(fn, unique, self.values, self.structure)
         self.storages = [] if self._first else [source._storage for source in unique]
         self.frame = substitution_maker(self.storages)
         self.came = self._leaves if self._first else []

@@ -66,7 +66,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     leaves = tree.flatten(primals)
     check_once(f"jvp of {function_name(fn)}", leaves)
     values = [arrays.asarray(moved_value(leaf)) for leaf in leaves]
-    check_sources(fn, leaves, values)
+    check_sources(fn, leaves, values, primals)
     directions: list[Any] = []
 
     def add_direction(leaf: object, tangent: Any) -> None:

@@ -105,22 +105,49 @@ def check_arrays(subject: str, given: object, line: str) -> None:
         )
 
 
-def check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any]) -> None:
-    """Raise GradientError if there are none, or one is not floating; ``values`` are those of the sources."""
+ONLY_FLOATING = "only floating values have gradients"
+OTHER_ARGUMENT = (
+    "another argument for what is not floating; of graftax.state(model) only what is trained: "
+    "trained = {p: v.value for p, v in model.named_variables().items() if v.trainable}, and inside of the function "
+    "graftax.functional_call(model, {**state, **trained}, x)"
+)
+"""What to write where a structure has floating entries and others, as the state of a model with random streams has."""
+
+
+def check_sources(fn: Callable[..., Any], sources: list[Any], values: list[Any], given: object = None) -> None:
+    """Raise GradientError if there are none, or one is not floating.
+
+    Args:
+        fn: The function to differentiate.
+        sources: What it is differentiated with respect to.
+        values: The values of the sources.
+        given: The argument, or structure of arguments, whose leaves the sources are, for the place of one. Defaults to
+            None, for Variables.
+    """
     if not sources:
         raise GradientError(
             f"the gradient of {function_name(fn)} with respect to nothing: the list of Variables is empty",
             "an unbuilt model has no Variables yet, and a frozen one no trainable ones",
             "call the model once on an example before",
         )
-    for source, value in zip(sources, values, strict=True):
+    for i, (source, value) in enumerate(zip(sources, values, strict=True)):
         if not is_inexact(value.dtype):
+            path = "" if isinstance(source, Variable) else tree.flatten_with_paths(given)[i][0]
             what = f"the variable {source.path!r}" if isinstance(source, Variable) else "an argument"
             raise GradientError(
-                f"the gradient of {function_name(fn)} with respect to {what} of dtype {value.dtype}",
-                "only floating values have gradients",
-                'ops.cast(x, "float32")',
+                f"the gradient of {function_name(fn)} with respect to {entry(path)}{what} of dtype {value.dtype}",
+                ONLY_FLOATING,
+                OTHER_ARGUMENT if path and _are_mixed(values) else 'ops.cast(x, "float32")',
             )
+
+
+def entry(path: str) -> str:
+    """Return the words for an entry of an argument that is a structure; empty for the argument itself."""
+    return f"the entry {path!r} of " if path else ""
+
+
+def _are_mixed(values: list[Any]) -> bool:
+    return any(is_inexact(value.dtype) for value in values)
 
 
 def modules_in(given: object) -> list[Module]:
