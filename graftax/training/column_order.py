@@ -19,7 +19,7 @@ from graftax.layers.table_columns import (
     in_known_order,
     learn,
 )
-from graftax.training.batch import Parts
+from graftax.training.batch import Parts, is_list_of_batches
 from graftax.training.columns_inside import columns_inside
 from graftax.training.named_weights import refuse_name_of_weights
 from graftax.training.row_labels import require_rows_in_one_order
@@ -78,10 +78,12 @@ def order_inputs(model: KnowsColumns, x: object) -> Any:
     """Return inputs with the columns of tables in the order of the training.
 
     Raises:
-        DataError: a table has other columns.
+        DataError: a table has other columns; or two tables have the same rows in different orders.
     """
     refuse_unread(x, "x")
-    return in_known_order(x, _columns_to_take(model, x).x, "x")
+    found = in_known_order(x, _columns_to_take(model, x).x, "x")
+    require_rows_in_one_order(x=_unless_batches(found))
+    return found
 
 
 def _columns_to_take(model: KnowsColumns, x: object) -> Columns:
@@ -159,7 +161,7 @@ def sort_columns(
     given, targets = in_known_order(given, known.x, "x"), in_known_order(targets, known.y, "y")
     found = Columns(learn(known.x, given), learn(known.y, targets))
     weights = _weights(sample_weight, found, "sample_weight")
-    require_rows_in_one_order(x=given, y=targets, sample_weight=weights)
+    require_rows_in_one_order(x=_unless_batches(given), y=targets, sample_weight=weights)
     if isinstance(against, tuple) and against:
         parts = [
             in_known_order(against[0], found.x, "validation_data[0]"),
@@ -169,6 +171,11 @@ def sort_columns(
         require_rows_in_one_order(**{f"validation_data[{i}]": part for i, part in enumerate(parts)})
         return Ordered(given, targets, weights, (*parts, *against[3:]), found)
     return Ordered(given, targets, weights, in_known_order(against, found.x, "validation_data"), found)
+
+
+def _unless_batches(x: object) -> object:
+    """Return inputs, or None for a list of batches: each of these has rows of its own, and is looked at when read."""
+    return None if is_list_of_batches(x) else x
 
 
 def _weights(weights: object, columns: Columns, label: str) -> Any:

@@ -277,7 +277,7 @@ class Model(SummaryMixin):
             class_weight: A dict of weights by class number, which multiply ``sample_weight``. Defaults to None.
             sample_weight: A weight for each row. Defaults to None.
             initial_epoch: The first epoch; rows are shuffled as in an uninterrupted run. Defaults to 0.
-            steps_per_epoch: The number of batches in an epoch. Defaults to None: all.
+            steps_per_epoch: The number of batches in an epoch; the next goes on in the data. Defaults to None: all.
             validation_steps: The number of batches in a validation. Defaults to None: all.
             validation_batch_size: The number of rows in a validation batch. Defaults to ``batch_size``.
             validation_freq: Validate once in so many epochs, or after these (counted from 1). Defaults to 1.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import graftax as gx
 from graftax.errors import DataError
 from graftax.training import row_labels
 from tests.training.tables import X, Y, model
@@ -93,3 +94,33 @@ def test_equal_labels_are_not_looked_up(monkeypatch):
         monkeypatch.setattr(row_labels, name, lambda *given: pytest.fail("looked up"))
     row_labels.require_rows_in_one_order(x=x, y=y)
     row_labels.require_rows_in_one_order(x=x, y=y.set_axis(list("abcdefghi")))
+
+
+DOORS = ["predict", "predict_on_batch", "evaluate", "test_on_batch", "fit", "train_on_batch"]
+LOOPS = ["predict", "evaluate", "fit"]
+
+
+@pytest.mark.parametrize(
+    ("door", "kind"),
+    [
+        *((door, kind) for door in DOORS for kind in ("list", "dict")),
+        *((d, k) for d in LOOPS for k in ("batches", "it")),
+    ],
+)
+def test_two_inputs_with_their_rows_in_different_orders_are_refused(door, kind):
+    a, b = gx.Input((3,), name="a"), gx.Input((3,), name="b")
+    found = gx.Model([a, b], a + b)
+    found.compile("sgd", "mse")
+    one, other = frame(), frame().iloc[::-1]
+    x = {"a": one, "b": other} if kind == "dict" else [one, other]
+    given = (x,) if door.startswith("predict") else (x, X)
+    given = {"batches": ([given],), "it": (iter([given]),)}.get(kind, given)
+    with pytest.raises(DataError, match="same labels in different orders"):
+        getattr(found, door)(*given, **({"verbose": 0} if door in LOOPS else {}))
+
+
+def test_batches_may_have_the_same_rows_in_different_orders():
+    x, y = frame(), column()
+    found = model()
+    found.fit([(x, y), (x.iloc[::-1], y.iloc[::-1])], verbose=0)
+    assert found.predict([(x,), (x.iloc[::-1],)], verbose=0).shape[0] == 24

@@ -31,8 +31,12 @@ def make_source(
     shuffle: bool,
     steps: int | None,
     class_weights: ClassWeights | None = None,
+    is_one_pass: bool = False,
 ) -> Source:
     """Return the source for the data of a user: arrays, or an iterable of batches.
+
+    With ``steps``, an epoch goes on in the data where the one before ended, unless each is to be one pass from the
+    start.
 
     Raises:
         DataError: an iterable is given together with ``y`` or ``sample_weight``, or the data have an unknown type.
@@ -71,7 +75,7 @@ def make_source(
             "gx.distribution.LocalRows(batches) where each process yields its own rows, GlobalRows(batches) where each "
             "yields all of them",
         )
-    return IterableSource(x, steps, class_weights, rows is not None and rows.are_local)
+    return IterableSource(x, steps, class_weights, rows is not None and rows.are_local, carries_on=not is_one_pass)
 
 
 def _refuse_beside(x: object, y: object, sample_weight: object, batch_size: int | None) -> None:
@@ -102,7 +106,7 @@ def single_pass_source(
     Raises:
         DataError: as for `make_source`, or there are more steps than batches.
     """
-    source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps)
+    source = make_source(x, y, sample_weight, batch_size, shuffle=False, steps=steps, is_one_pass=True)
     if isinstance(source, ArraySource | IndexedSource):
         source.require_one_pass()
     return source

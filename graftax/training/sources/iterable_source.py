@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from graftax.backend.rendezvous import process_group
+from graftax.checkpoint import values
 from graftax.core.errors import DataError, GraftaxError
 from graftax.training.batch import Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
@@ -26,14 +27,39 @@ from graftax.training.sources.wrapper import (
 )
 
 
+class _Place(NamedTuple):
+    """A place behind some batches of an epoch.
+
+    Args:
+        done: How many batches of the epoch came before.
+        loader: What the loader says of the place, if it does.
+        read: How many batches were read up to here, in all epochs together.
+        in_pass: How many of these belong to the present pass.
+        begin: The state of the loader before that pass, if it tells it.
+        after: Its state before the epoch, if the pass was open then: another pass may have begun since, a validation.
+        mark: The fingerprint of the batches of the pass; of an iterator, of all.
+    """
+
+    done: int
+    loader: Any
+    read: int
+    in_pass: int
+    begin: Any
+    after: Any
+    mark: int
+
+
 class IterableSource:
     """Batches from an iterable: a list or loader restarts in each epoch, an iterator or generator continues.
+
+    A list or loader continues, too, where an epoch has a given number of batches; at its end it restarts.
 
     Args:
         batches: Yields ``x``, ``(x, y)`` or ``(x, y, sample_weight)``, as tuples or lists.
         steps: The number of batches in an epoch; None for all.
         class_weights: Weights of rows by the class of their target.
         are_local: Whether each process has its own rows.
+        carries_on: Whether, with ``steps``, an epoch goes on in the data where the one before ended. Defaults to False.
 
     Raises:
         DataError: the batches never end, and the number of steps is not given.
@@ -45,12 +71,14 @@ class IterableSource:
         steps: int | None = None,
         class_weights: ClassWeights | None = None,
         are_local: bool = False,
+        carries_on: bool = False,
     ) -> None:
         if steps is None:
             require_end(batches)
         self._batches: Any = batches
         self.are_local = are_local
         self.goes_on = isinstance(batches, Iterator)
+        self.carries_on = carries_on and steps is not None and not self.goes_on
         self.remembers = False  # whether the state of the loader after each batch is kept, for a checkpoint
         self.in_order: InOrder = as_they_are
         self.class_weights = class_weights
@@ -59,13 +87,13 @@ class IterableSource:
         self._stream: Iterator[Any] | None = None
         self._alike = Alike()
         self._read = 0  # batches read from an iterator, in all epochs together
+        self._in_pass = 0  # those of the present pass
+        self._mark = 0  # their fingerprint
         self._pass: Any = None  # the state of the loader before the present pass
-        # by batches of the epoch: the states of the loader behind them, and how many were read in all
-        self._places: deque[tuple[int, Any, int]] = deque(maxlen=_REMEMBERED)
-        self._marks: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)  # fingerprints of all batches, likewise
+        self._after: Any = None  # its state before the epoch, if the pass was open then
+        self._places: deque[_Place] = deque(maxlen=_REMEMBERED)  # behind the batches of the epoch
         self._waiting: dict[str, Any] | None = None  # the state to resume from
-        # of the latest pass: epoch, first batch; state of the loader, how many were read, and their fingerprint
-        self._opening: tuple[int, int, Any, int, int | None] | None = None
+        self._opening: tuple[int, _Place] | None = None  # the latest epoch, and where it began
         self._fresh: list[Any] = []  # the state of a loader before it got a saved one, until that has given a batch
         self._begun: set[int] = set()  # fingerprints of the first batches of passes
 
@@ -92,20 +120,21 @@ class IterableSource:
         steps = self.steps
         left = None if steps is None else max(steps - start, 0)
         if left == 0 and waiting is not None and self._fresh:  # saved between the last step and the end of the epoch
-            self._opening = number, start, waiting["place"], int(waiting["read"]), waiting.get("mark")
+            self._in_pass = int(waiting.get("in_pass", start))
+            self._read, self._mark, self._pass = int(waiting["read"]), waiting.get("mark") or 0, waiting["pass"]
+            self._opening = number, self._here(start, waiting["place"])
             return
         stream = self._open_stream(waiting)
-        behind = start if waiting is None else _batches_to_skip(waiting, start, self.goes_on)
-        mark = self._skip_batches(stream, behind, waiting)
+        self._skip_batches(stream, 0 if waiting is None else _batches_to_skip(waiting, start, self.goes_on), waiting)
+        if waiting is not None:
+            self._in_pass = int(waiting.get("in_pass", start))
+            self._end_of_other_passes(waiting.get("after"))
+        self._after = self._state_between_passes() if self.carries_on and self._in_pass else None
         self._places.clear()
-        self._opening = number, start, self._loader_state(stream) if self.remembers else None, self._read, mark
-        self._marks.clear()
-        if start == 0 and self._fresh and not self.goes_on:
-            stream = self._not_at_end(stream)
-        for i, batch in enumerate(itertools.islice(stream, left), start):
+        self._opening = number, self._here(start, self._loader_state() if self.remembers else None)
+        for i, batch in enumerate(itertools.islice(self._iterate_passes(stream, start), left), start):
             self._fresh.clear()
-            if self.remembers:  # batches are read before they are used
-                self._places.append((i + 1, self._loader_state(stream), self._read + 1))
+            place = self._loader_state() if self.remembers else None  # batches are read before they are used
             self._read += 1
             try:
                 found = self._host_batch(batch)
@@ -113,12 +142,38 @@ class IterableSource:
             except GraftaxError as error:
                 error.add_context(f"batch {i} of epoch {number + 1} of the {type(self._batches).__name__}")
                 raise
-            if i == 0:
-                self._compare_passes(found, is_resumed=waiting is not None)
+            if self._in_pass == 0:
+                self._compare_passes(found, is_resumed=waiting is not None and i == start)
+            self._in_pass += 1
             if self.remembers:
-                mark = fingerprint.extend(mark, host_of(found))
-                self._marks.append((i + 1, mark))
+                self._mark = fingerprint.extend(self._mark, host_of(found))
+                self._places.append(self._here(i + 1, place))
             yield found
+
+    def _iterate_passes(self, stream: Iterator[Any], start: int) -> Iterator[Any]:
+        """Yield the rest of the open pass; of data that carry on, those of the next passes, too."""
+        if self._fresh and not self.goes_on and (start == 0 or self.carries_on):
+            stream = self._not_at_end(stream)
+        while True:
+            for batch in stream:  # noqa: UP028 - "yield from" would close the iterator where an epoch ends
+                yield batch
+            if not self.carries_on or self._in_pass == 0:
+                return
+            stream = self._begin_pass()
+
+    def _here(self, done: int, loader: Any) -> _Place:
+        return _Place(done, loader, self._read, self._in_pass, self._pass, self._after, self._mark)
+
+    def _state_between_passes(self) -> Any:
+        return self._batches.get_state() if hasattr(self._batches, "get_state") else None
+
+    def _end_of_other_passes(self, state: Any) -> None:
+        """Let the next pass begin as it would after those of a validation that had the same loader."""
+        if state is None:
+            return
+        there, here = (values.pack(values.encode(one, "data")) for one in (state, self._batches.get_state()))
+        if there != here:
+            self._batches.set_state(state)
 
     def _compare_passes(self, first: Batch, is_resumed: bool) -> None:
         """Look whether a loader that restarts has another first batch in each pass.
@@ -141,20 +196,20 @@ class IterableSource:
             return host_batch(*self.in_order(unpack(batch)), self.class_weights)
         return batch if self.class_weights is None else batch.multiply_weights(self.class_weights)
 
-    def _skip_batches(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> int:
-        """Skip batches that were trained on before; return the fingerprint of all up to here."""
+    def _skip_batches(self, stream: Iterator[Any], count: int, waiting: dict[str, Any] | None) -> None:
+        """Skip batches that were trained on before, and note the fingerprint of all up to here."""
         if waiting is None:
-            return self._marks[-1][1] if self._marks and self.goes_on else 0
+            return
         saved = waiting.get("mark")  # checkpoints of earlier versions have no fingerprint
         if saved is None or count == 0:
             self._read += sum(1 for _ in itertools.islice(stream, count))
-            return saved or 0
-        mark = 0
+            self._mark = saved or 0
+            return
+        self._mark = 0
         for batch in itertools.islice(stream, count):
             self._read += 1
-            mark = fingerprint.extend(mark, host_of(self._host_batch(batch)))
-        fingerprint.require_same(mark, saved, count, type(self._batches).__name__)
-        return mark
+            self._mark = fingerprint.extend(self._mark, host_of(self._host_batch(batch)))
+        fingerprint.require_same(self._mark, saved, count, type(self._batches).__name__)
 
     def _load(self, waiting: dict[str, Any] | None) -> None:
         """Give the loader its saved state, if there is one."""
@@ -170,13 +225,20 @@ class IterableSource:
 
     def _open_stream(self, waiting: dict[str, Any] | None) -> Iterator[Any]:
         """Return the iterator to read from, at the position of a saved state if there is one."""
-        if self._stream is None or not self.goes_on:
-            if not self.goes_on and hasattr(self._batches, "get_state"):
-                self._pass = self._batches.get_state()
+        if self._stream is None and self.goes_on:
             self._stream = iter(self._batches)
-        go_on = getattr(self._stream, "set_state", None)
+        is_open = self.goes_on or (self.carries_on and waiting is None)
+        stream = self._begin_pass() if self._stream is None or not is_open else self._stream
+        go_on = getattr(stream, "set_state", None)
         if waiting is not None and waiting["place"] is not None and go_on is not None:
             go_on(waiting["place"])
+        return stream
+
+    def _begin_pass(self) -> Iterator[Any]:
+        """Begin a pass of a loader that restarts."""
+        self._pass, self._after = self._state_between_passes(), None
+        self._in_pass = self._mark = 0
+        self._stream = iter(self._batches)
         return self._stream
 
     def _not_at_end(self, stream: Iterator[Any]) -> Iterator[Any]:
@@ -190,12 +252,12 @@ class IterableSource:
                 return stream if first is _NONE else itertools.chain([first], stream)
             if loads:
                 self._batches.load_state_dict(self._fresh[0])
-            self._stream = stream = iter(self._batches)
+            stream = self._begin_pass()
         return stream
 
-    def _loader_state(self, stream: Iterator[Any]) -> Any:
+    def _loader_state(self) -> Any:
         """Return where the loader is, if it says so."""
-        tell = getattr(stream, "get_state", None) or getattr(self._batches, "state_dict", None)
+        tell = getattr(self._stream, "get_state", None) or getattr(self._batches, "state_dict", None)
         return None if tell is None else tell()
 
     def example(self) -> Batch:
@@ -229,31 +291,32 @@ class IterableSource:
 
     def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
         """Return the position after ``index`` batches of the epoch: the loader's state, or the number of batches."""
-        read, place = self._place_of(index, epoch)
-        opening = self._opening if self._opening is not None and self._opening[:2] == (epoch, index) else None
-        begin = self._pass if index or opening is not None or self._pass is None else self._batches.get_state()
-        if opening is not None:
-            mark = opening[4] if index or self.goes_on else None
-        elif index or not self.goes_on:
-            mark = next((mark for done, mark in self._marks if done == index), None)
-        else:
-            mark = self._marks[-1][1] if self._marks else None
-        mark = None if self.are_local else mark  # fingerprints of local rows differ between processes
+        if self._waiting is not None:  # nothing was read since it was set
+            return self._waiting
+        place, is_marked = self._place_of(index, epoch)
+        mark = place.mark if is_marked and not self.are_local else None  # fingerprints of local rows differ
         changes = len(self._begun) > 1 and not self.are_local
-        return {"read": read, "place": place, "pass": begin, "mark": mark, "changes": changes}
+        found = {"read": place.read, "place": place.loader, "pass": place.begin, "mark": mark, "changes": changes}
+        return {**found, "in_pass": place.in_pass, "after": place.after}
 
-    def _place_of(self, index: int, epoch: int | None) -> tuple[int, Any]:
-        """Return how many batches were read up to a place, and the state of the loader there."""
-        for done, place, read in self._places:
-            if done == index:
-                return read, place
-        if self._opening is not None and self._opening[:2] == (epoch, index):  # read ahead, but no step was taken
-            return self._opening[3], self._opening[2]
+    def _place_of(self, index: int, epoch: int | None) -> tuple[_Place, bool]:
+        """Return a place of the epoch, and whether it has the fingerprint of the batches before."""
+        for place in self._places:
+            if place.done == index:
+                return place, True
+        if self._opening is not None and (self._opening[0], self._opening[1].done) == (epoch, index):
+            return self._opening[1], bool(index) or self.goes_on or self.carries_on  # read ahead, but no step was taken
         if index:
-            return self._read - (self._places[-1][0] - index if self._places else 0), None
+            read = self._read - (self._places[-1].done - index if self._places else 0)
+            return _Place(index, None, read, index, self._pass, None, 0), False
+        if self.carries_on and self._in_pass:
+            here = self._here(0, self._loader_state())
+            return here._replace(after=self._state_between_passes()), self.remembers
         tells_itself = self.goes_on and hasattr(self._batches, "get_state")
         tell = self._batches.get_state if tells_itself else getattr(self._batches, "state_dict", None)
-        return self._read, None if tell is None else tell()
+        begin = None if self._pass is None else self._batches.get_state()
+        loader = None if tell is None else tell()
+        return _Place(0, loader, self._read, 0, begin, None, self._mark), self.goes_on and bool(self._places)
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a position for the next epoch.
@@ -306,7 +369,7 @@ def _batches_to_skip(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
     """Return the number of batches to skip: none if the loader has restored its own position."""
     if waiting["place"] is not None:
         return 0
-    return int(waiting["read"]) if goes_on else start
+    return int(waiting["read"]) if goes_on else int(waiting.get("in_pass", start))  # which earlier versions do not have
 
 
 def _length(batches: Any) -> int | None:

@@ -21,8 +21,8 @@ _MOST = 16
 """The largest number of batches that are read before the processes compare them; a slow loader starts with one."""
 
 _INSTEAD = (
-    "as many batches, of the same shapes, in every process: a sampler that fills up or drops the last rows, or "
-    "steps_per_epoch=, a number that all have"
+    "as many batches, of the same shapes, in every process: a sampler that fills up or drops the last rows; "
+    "steps_per_epoch=, a number that all have, where only the numbers of batches differ"
 )
 
 
