@@ -209,8 +209,8 @@ _LINES = {
 
 _OTHERS = frozenset(
     """tensorsolve tensorinv cholesky_banded coshm cosm cossin diagsvd leslie matrix_balance orth null_space qr_multiply
-    signm sinhm sinm tanhm tanm ldl_factor ldl_factor_ex ldl_solve solve_sylvester solve_toeplitz solve_banded solveh_banded
-    bitwise_count broadcast_shapes einsum_path fill_diagonal frexp geterr gradient insert interp ldexp lexsort modf
+    signm sinhm sinm tanhm tanm ldl_factor ldl_factor_ex ldl_solve solve_sylvester solve_toeplitz solve_banded
+    solveh_banded bitwise_count broadcast_shapes einsum_path fill_diagonal frexp geterr gradient insert interp ldexp lexsort modf
     put_along_axis ravel_multi_index resize isnat erfcx erfcinv erfi gammainc gammaincc gammasgn rgamma log_ndtr ndtri
     polygamma gumbel_softmax rrelu max_unpool1d max_unpool2d max_unpool3d apply_along_axis array_str cosm1 exp1 expi
     expn iv sici stdtr bdtri fdtri pdtri""".split()
