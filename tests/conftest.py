@@ -151,24 +151,32 @@ compares: dict[Any, bool] = {}
 
 
 def mark_turns(items: list[pytest.Item]) -> None:
-    """Mark the rows of a table that are not the turn of the quick lane: of each ``n``, all but one.
+    """Mark the rows of a table that are not the turn of their lane: of each ``n``, all but one.
 
-    Where ``in_turn`` has a number ``broad``, so many of each ``n`` are not slow, the quick one among them.
+    Of a quick table, the others are broad. Where ``in_turn`` has a number ``broad``, so many of each ``n`` are not
+    slow, the quick one among them. Of a table that is broad, the others are slow.
     """
     rows = dict[Any, list[pytest.Item]]()
     for item in items:
-        if item.get_closest_marker("in_turn") and not any(map(item.get_closest_marker, ("slow", "broad"))):
+        if item.get_closest_marker("in_turn") is None or item.get_closest_marker("slow") is not None:
+            continue
+        if item.get_closest_marker("broad") is None or is_broad_table(item):  # a row that is broad alone takes no turn
             rows.setdefault((item.parent, item.name.partition("[")[0]), []).append(item)
     for found in rows.values():
         if len(found) > 1:  # one that is named on the command line is wanted
             given = found[0].get_closest_marker("in_turn")
             n, start = (*given.args, 0)[:2]
             n = min(n, len(found))
-            kept = given.kwargs.get("broad", n)
+            kept = 1 if is_broad_table(found[0]) else given.kwargs.get("broad", n)
             for i, item in enumerate(found):
                 turn = (i + i // n - start) % n  # another place among each n: rows may alternate in something
                 if turn:
                     item.add_marker("broad" if turn * kept % n < kept else "slow")  # evenly among each n
+
+
+def is_broad_table(item: pytest.Item) -> bool:
+    """Whether all rows of the table of a test are marked broad."""
+    return any(mark.name == "broad" for mark in getattr(getattr(item, "function", None), "pytestmark", ()))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -133,6 +133,12 @@ def test_short_table(row):
 def test_long_table(row):
     pass
 
+@pytest.mark.broad
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("row", range(4))
+def test_broad_table(row):
+    pass
+
 def test_others():
     pass
 """
@@ -258,10 +264,11 @@ def test_rows_take_turns_and_slow_ones_stay_slow(lane):
         return re.findall(r"::(\S+) PASSED", shown)
 
     quick, broad, slow = map(names, (CHOSEN, expression("test-broad"), "slow"))
-    assert len({*quick, *broad, *slow}) == len([*quick, *broad, *slow]) == 1 + 12 + 2 + 9 + 1
+    assert len({*quick, *broad, *slow}) == len([*quick, *broad, *slow]) == 1 + 12 + 2 + 9 + 4 + 1
     assert {*slow} == {
         *(f"test_table[2-{column}]" for column in "abc"),
         *(f"test_long_table[{row}]" for row in (2, 4, 5, 7)),
+        *(f"test_broad_table[{row}]" for row in (1, 2)),
     }
     assert {f"test_long_table[{row}]" for row in (0, 3, 6)} <= {*broad}  # a row that is broad anyhow takes no turn
     table = [name for name in quick if name.startswith("test_table")]

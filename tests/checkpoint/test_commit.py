@@ -83,6 +83,7 @@ HOWS = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EINTR, errno.E
 OTHERS = sorted(set(errno.errorcode) - set(HOWS))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("how", [*HOWS, *(pytest.param(number, marks=pytest.mark.slow) for number in OTHERS)])
 def test_the_nth_call_fails(tmp_path, toys, how, attack):
     folder = tmp_path / "f"

@@ -69,7 +69,7 @@ def test_safetensors_there_and_back_is_the_same_weight(ckpt, creator):
     assert [v.trainable for v in twin.variables] == [v.trainable for v in layer.variables]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("creator", CREATORS)
 @pytest.mark.parametrize("command", ["convert", "restore"])
 def test_an_npz_has_no_place_for_it(ckpt, creator, command, tmp_path):
@@ -82,7 +82,7 @@ def test_an_npz_has_no_place_for_it(ckpt, creator, command, tmp_path):
     assert not (tmp_path / "it.npz").exists()
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(16, broad=8)
 @pytest.mark.parametrize("creator", CREATORS)
 @pytest.mark.parametrize("kind", ["checkpoint", "safetensors"])
 def test_parts_are_not_loaded_as_plain_weights(ckpt, creator, kind):
@@ -97,6 +97,7 @@ def test_parts_are_not_loaded_as_plain_weights(ckpt, creator, kind):
         np.testing.assert_equal(values(layer), before)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("creator", CREATORS)
 def test_nor_into_an_expression(ckpt, creator):
     gx.Checkpoint(m=program()).save("it")

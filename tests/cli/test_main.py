@@ -47,6 +47,7 @@ def folder(tmp_path, monkeypatch):
     """The working directory, with a program and one checkpoint of ones."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nothing else lies in the folder
     Path("prog.py").write_text(PROGRAM)
     yield tmp_path
     sys.modules.pop("prog", None)

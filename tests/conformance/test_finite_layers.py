@@ -63,6 +63,7 @@ def check(name: str, dtype: str) -> list[str]:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", in_lanes(FLOATING, test_layers.SIBLINGS & {*FLOATING}))
 def test_layers_are_finite(name):
     assert bool(check(name, "float32")) == (name in EXCEPTIONS), "the exception is not needed"

@@ -75,12 +75,14 @@ def of_loss(name: str, dtype: str) -> list[str]:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_are_finite(name):
     assert bool(check(name, of_loss(name, "float32"))) == (name in EXCEPTIONS), "the exception is not needed"
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_are_finite_in_half_precision(name, dtype):
@@ -95,6 +97,7 @@ def test_functions_of_weights_are_finite(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("name", ON_WEIGHTS)
 def test_functions_of_weights_are_finite_in_half_precision(name, dtype):

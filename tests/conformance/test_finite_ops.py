@@ -146,6 +146,7 @@ def test_results_and_gradients_are_finite(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("name", ROWS)
 def test_they_are_in_half_precision(name, dtype):
@@ -153,6 +154,7 @@ def test_they_are_in_half_precision(name, dtype):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", [name for name in ROWS if name in TWICE and name not in OVERFLOWS_TWICE])
 def test_second_gradients_are_finite(name):
     check(name, "float32", orders=2)

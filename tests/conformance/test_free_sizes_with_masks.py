@@ -81,7 +81,7 @@ def test_losses_with_a_mask_have_free_batches_and_steps(name: str) -> None:
     assert trace(Signature(masked, spec(y), spec(p), spec(keep))).signature.free == ["b", "t"]
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12, broad=6)
 @pytest.mark.parametrize("name", metric_rows.ROWS)
 def test_metrics_with_a_mask_have_free_batches_and_steps(name: str) -> None:
     row = metric_rows.ROWS[name]

@@ -136,7 +136,7 @@ ROWS = {
 }
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 @pytest.mark.parametrize("name", ROWS)
 def test_ours(name):
     row = ROWS[name]
@@ -166,7 +166,7 @@ def test_that_of_torch(name):
     np.testing.assert_allclose(x.grad.numpy(), np.asarray(gradient, "float32"), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.in_turn(8, 1)
+@pytest.mark.in_turn(8, 1, broad=4)
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_at_zeros_ones_and_its_targets(name):
     row, rng = LOSSES[name], np.random.default_rng(0)

@@ -58,7 +58,7 @@ def row(name):
     return ROWS[name]
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=5)
 def test_l4_compiled_masks_hide_before_the_formula(name, row):
     y, p = stepwise(row)
     loss = row.make()
@@ -72,7 +72,7 @@ def test_l4_compiled_masks_hide_before_the_formula(name, row):
     assert step.trace_count == 1
 
 
-@pytest.mark.in_turn(6, 1)
+@pytest.mark.in_turn(6, 1, broad=2)
 def test_l4_compiled_weights_of_0_hide_what_cannot_be_used(name, row):
     y, p = stepwise(row)
     loss = row.make(reduction="mean_with_sample_weight")
@@ -83,7 +83,7 @@ def test_l4_compiled_weights_of_0_hide_what_cannot_be_used(name, row):
     assert step.trace_count == 1
 
 
-@pytest.mark.in_turn(12, 2)
+@pytest.mark.in_turn(24, 2, broad=14)
 def test_l4_eager_masks_hide_whole_samples_and_steps(name, row):
     y, p = stepwise(row)
     loss = row.make()

@@ -95,7 +95,7 @@ def compare(name: str, policy: str, dtype: str, training: bool, given: Any = Non
         np.testing.assert_allclose(value, state(twin)[path], rtol=tolerance, atol=tolerance, err_msg=path)
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(36, broad=21)
 @pytest.mark.parametrize("name", ROWS)
 def test_l18_every_dtype_gives_what_float32_gives(name):
     with registry.use("numpy"):
@@ -106,6 +106,7 @@ def test_l18_every_dtype_gives_what_float32_gives(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("name", "dtype"), crossed([*ROWS], ["uint8", "int32", "bool", "float16"], SIBLINGS))
 def test_arrays_of_jax_and_of_numpy_are_alike(name, dtype):
     """Eager calls of the default backend, each one compiled program, and what a compiled function makes of them."""

@@ -42,7 +42,7 @@ def made(name, dtype=None):
     return test_layers.built(ROWS[name], dtype=dtype)
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 @pytest.mark.parametrize("name", in_lanes(ROWS, test_layers.SIBLINGS))
 def test_l13_an_empty_batch_leaves_everything_as_it_is(name):
     layer, x = made(name)
@@ -58,7 +58,7 @@ def test_l13_an_empty_batch_leaves_everything_as_it_is(name):
             np.testing.assert_array_equal(value, before[path])
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(4, 1, broad=2)
 @pytest.mark.parametrize("name", in_lanes(BOUNDED, test_layers.SIBLINGS & {*BOUNDED}))
 def test_l8_large_numbers_in_float16(name):
     layer, x = made(name, "float16")

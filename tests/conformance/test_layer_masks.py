@@ -126,7 +126,7 @@ def check(row: Row, tolerance: float, ways: tuple[str, ...], **options: Any) -> 
                 assert not np.asarray(mine, "float32")[:, [1, 4]].any()
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=2)
 @pytest.mark.parametrize(("name", "way"), crossed([*USES], ["given", "carried"], SIBLINGS))
 def test_l4_what_a_mask_hides_changes_no_value_and_no_gradient(name, way):
     check(USES[name], 2e-5, (way,))
@@ -147,7 +147,7 @@ class Gaps(gx.Layer):
         return x
 
 
-@pytest.mark.in_turn(6, 1)
+@pytest.mark.in_turn(12, 1, broad=4)
 @pytest.mark.parametrize(("name", "mode"), crossed([*USES], ["eager", "run_eagerly", "compiled"], SIBLINGS))
 def test_l1_all_ways_to_give_a_mask_agree(name, mode):
     row = USES[name]
@@ -195,6 +195,7 @@ def test_backends_agree_on_masks(row):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 def test_l1_a_mask_of_an_embedding_arrives(row):
     if row.inputs > 1 or row.axes != 3 or row.by_place:
         return

@@ -81,7 +81,7 @@ def values(layer: Layer) -> dict[str, np.ndarray]:
 # --- shapes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("name", ROWS)
 def test_kl21_output_shape(name):
     row = ROWS[name]
@@ -129,7 +129,7 @@ def test_backends_agree(mode):
         close(state[path], expected_state[path])
 
 
-@pytest.mark.in_turn(6, 1)
+@pytest.mark.in_turn(6, 1, broad=3)
 def test_compiled_equals_eager(mode):
     row, training = mode
     layer, x = built(row)
@@ -142,7 +142,7 @@ def test_compiled_equals_eager(mode):
         close(values(twin)[path], value)
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.in_turn(6, 2)
 @pytest.mark.parametrize(("name", "way"), crossed([*ROWS], ["jit", "jit_of_gradient"], SIBLINGS))
 def test_built_inside_a_compiled_function(name, way):
     """Weights made while tracing are those that eager building makes."""
@@ -166,7 +166,7 @@ def test_built_inside_a_compiled_function(name, way):
 # --- gradients ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=3)
 def test_gradients_against_differences(mode):
     row, training = mode
     layer, x = built(row)
@@ -211,7 +211,7 @@ def test_kl25_unbuilt(row):
         assert "not built" in before
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 def test_state_round_trip(row):
     layer, x = built(row)
     state = values(layer)
@@ -264,7 +264,7 @@ def test_frozen_from_the_start(row):
 # --- dtypes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 @pytest.mark.parametrize(("name", "training", "policy"), crossed(MODES, ["bfloat16", "mixed_bfloat16"], SIBLINGS))
 def test_kl12_dtype_policies(name, training, policy):
     row = ROWS[name]
@@ -286,7 +286,7 @@ def test_kl12_dtype_policies(name, training, policy):
 # --- grafts ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(6, 1)
+@pytest.mark.in_turn(6, 1, broad=3)
 def test_grafted_with_nothing_is_bit_identical(row):
     """Operation by operation: of a call that is one program, the compiler may round the last bit otherwise."""
     x = example(row)
@@ -301,7 +301,7 @@ def test_grafted_with_nothing_is_bit_identical(row):
     assert [v.path for v in grafted.variables] == [v.path for v in plain.variables]
 
 
-@pytest.mark.in_turn(8, 2)
+@pytest.mark.in_turn(8, 2, broad=4)
 def test_grafted_matrices_compute_the_same(row):
     plain, x = built(row)
     with gx.variable_creator_scope(gx.reparam.LowRank(rank=64)):

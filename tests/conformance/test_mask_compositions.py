@@ -48,6 +48,7 @@ def check_rows(program: Program, model: Any, out: Any) -> None:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", in_lanes(PROGRAMS, SIBLINGS))
 def test_each_row_is_computed_from_its_visible_steps(name):
     program = PROGRAMS[name]
@@ -59,6 +60,7 @@ def test_each_row_is_computed_from_its_visible_steps(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", in_lanes(PROGRAMS, SIBLINGS))
 def test_gradients_come_from_visible_steps_alone(name):
     """Those of the sum over rows, each of them cut to its length: a program for each length, and one for the mask."""
@@ -91,6 +93,7 @@ def test_gradients_come_from_visible_steps_alone(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", in_lanes(PROGRAMS, SIBLINGS))
 def test_a_row_without_visible_steps_is_finite_and_disturbs_no_other(name):
     program = PROGRAMS[name]

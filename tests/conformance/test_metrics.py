@@ -21,7 +21,7 @@ def test_the_table_has_every_metric():
     assert public - {type(row.make()) for row in ROWS.values()} == OTHERS
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12, broad=6)
 @pytest.mark.parametrize(("backend", "shape", "cuts"), [("jax", (12, 5), (0, 6)), ("numpy", (12, 2, 5), (0, 5, 6))])
 def test_batches_of_any_size_give_the_formula_of_all(row, backend, shape, cuts):
     y, p = data(row, (24, 5) if row.make in (M.Precision, M.Recall) else shape)
@@ -37,6 +37,7 @@ def test_batches_of_any_size_give_the_formula_of_all(row, backend, shape, cuts):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 def test_weights(row):
     y, p = data(row)
     weights = np.random.default_rng(3).uniform(0, 2, 12).astype("float32")
@@ -49,7 +50,7 @@ def test_weights(row):
     np.testing.assert_allclose(metric.result(), before, rtol=1e-6)
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.in_turn(9, 2)
 def test_kl11_a_mask_leaves_samples_out(row):
     y, p = data(row)
     keep = np.arange(12) % 3 > 0
@@ -61,7 +62,7 @@ def test_kl11_a_mask_leaves_samples_out(row):
         np.testing.assert_allclose(masked.result(), plain.result(), rtol=1e-6)
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=3)
 def test_compiled_is_eager(row):
     y, p = data(row)
     eager, compiled = row.make(), row.make()

@@ -32,7 +32,7 @@ def row(request):
     return request.param
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12)
 def test_lists_and_arrays_of_every_kind_are_the_same(row):
     y, p = values(row)
     made = row.make()

@@ -33,7 +33,7 @@ def widened(value: Any) -> Any:
     return [widened(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradient_is_the_central_difference(name: str) -> None:
     args, options = SMOOTH.get(name) or INPUTS[name][CHOSEN.get(name, 0)]

@@ -48,7 +48,7 @@ def test_every_op_has_a_row() -> None:
     assert sorted(ACCEPTS) == sorted(OPS)
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_odd_settings_are_refused_alike(name: str) -> None:
     for setting, given, call in op_variants.with_settings(name, ODD):

@@ -35,7 +35,7 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or (isinstance(value, (list, tuple)) and any(map(is_array, value)))
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @one_compiled
 def test_compiled_equals_eager(name: str, args: Any, options: Any) -> None:
     dynamic = [i for i, value in enumerate(args) if is_array(value)]

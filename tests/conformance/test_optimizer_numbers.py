@@ -61,7 +61,7 @@ def not_finite(variables):
     return [v.path for v in variables if not np.isfinite(v.numpy().astype("float64")).all()]
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize(
     ("scale", "dtype"),

@@ -317,13 +317,13 @@ def fits_one_epoch(cell: Cell, layer: Any, idle: set[str]) -> None:
 # --- the cells ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=2)
 @pytest.mark.parametrize("reparam", ROWS)
 def test_every_reparametrisation_on_dense(reparam, tmp_path):
     check(reparam, "dense", tmp_path, one_way(reparam, "dense"))
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(4, 1, broad=2)
 @pytest.mark.parametrize("layer", LAYERS[1:])
 def test_every_layer_with_one_reparametrisation(layer):
     """What needs no compiling."""

@@ -45,6 +45,7 @@ def agree(one, other):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("before", [False, True], ids=["unused", "used"])
 @pytest.mark.parametrize("into", [False, True], ids=["into-unused", "into-used"])
 def test_a_strict_restore_gives_what_was_counted(row, before, into, tmp_path):

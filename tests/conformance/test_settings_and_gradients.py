@@ -63,6 +63,7 @@ def answers(call, ways=WAYS):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("name", "setting"), SETTINGS, ids=lambda one: one)
 def test_a_gradient_with_respect_to_a_setting_is_there_or_raises(name, setting):
     found = set(answers(lambda number: call_with(name, setting, number)))

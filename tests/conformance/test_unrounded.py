@@ -51,7 +51,7 @@ def test_every_layer_that_prepares_data_is_listed():
     assert {kind for kind in found if getattr(kind, "_gx_takes_wide", False)} == kinds
 
 
-@pytest.mark.in_turn(21)
+@pytest.mark.in_turn(21, broad=8)
 @pytest.mark.parametrize("policy", HALVES)
 @pytest.mark.parametrize("name", PREPARING)
 def test_l19_inputs_are_not_rounded_before_data_preparation(name, policy):

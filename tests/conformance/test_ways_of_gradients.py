@@ -78,6 +78,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("options", in_lanes(OPTIONS, [*OPTIONS][1:]))
 @pytest.mark.parametrize("name", optimizer_rows.ROWS)
 def test_through_updates(name, options):
@@ -119,7 +120,7 @@ def test_a_rate_that_is_set_passes_its_gradient():
     check_ways("a rate", total, [w, rate], [w, *sgd.variables])
 
 
-@pytest.mark.broad
+@pytest.mark.slow
 def test_a_dict_of_watched_values():
     """`functional_call` and `pure_update` with what a tape watches."""
     net = gx.Sequential([gx.layers.Dense(3, activation="tanh"), gx.layers.Dense(1)])

@@ -92,6 +92,7 @@ def test_answers_are_those_of_the_program(client: Client, folder: Path) -> None:
     np.testing.assert_allclose(np.load(io.BytesIO(body)), found, rtol=1e-6)
 
 
+@pytest.mark.broad
 def test_an_npy_of_bfloat16_is_one_of_float32(client: Client) -> None:
     body = json.dumps({"x": [1.0, 0.1]}).encode()
     _, _, found = client.ask("POST", "/half", body, Accept="application/x-npy")

@@ -37,7 +37,7 @@ def test_all_names_are_there():
     assert sorted(activations._NAMES) == sorted(NAMES)
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"sparsemax"}))
 def test_values_and_slopes_are_those_of_jax(name):
     ours, theirs = activations.get(name), of_jax(name)

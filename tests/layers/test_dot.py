@@ -59,7 +59,7 @@ def test_hidden_steps_add_nothing_to_a_sum_over_them(normalize):
     assert (np.asarray(slope)[0, 2] == 0).all()
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [

@@ -41,6 +41,7 @@ def gradients(name, dtype):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", MAKERS)
 def test_all_places_count(name, policy):

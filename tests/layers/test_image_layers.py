@@ -22,6 +22,7 @@ RANDOM = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", RANDOM)
 def test_each_image_is_changed_for_itself_in_training_only(kind):
     layer = RANDOM[kind](seed=1)

@@ -38,6 +38,7 @@ def test_an_average_with_a_number():
     assert layers.Average()([_ones(2), 3.0]).tolist() == [2.0, 2.0]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("kind", "shape", "other"),
     [

@@ -92,6 +92,7 @@ def told(model, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("body", KEPT)
 def test_a_mask_that_is_kept_or_used_up_is_not_warned_of(body, run):

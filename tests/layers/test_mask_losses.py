@@ -140,6 +140,7 @@ def run_of(model, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", ["eager", "compiled", "predict"])
 @pytest.mark.parametrize("body", QUIET)
 def test_what_has_no_steps_has_lost_no_mask(body, run):
@@ -149,6 +150,7 @@ def test_what_has_no_steps_has_lost_no_mask(body, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", ["eager", "compiled", "predict"])
 @pytest.mark.parametrize("body", LOUD)
 def test_a_loss_is_named_also_beside_a_use(body, run):

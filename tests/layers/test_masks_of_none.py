@@ -111,7 +111,7 @@ KINDS = {
 }
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 @pytest.mark.parametrize(("kind", "mode"), crossed([*KINDS], ["eager", "compiled"]))
 def test_what_is_computed_is_what_it_is_without(kind, mode):
     gx.set_random_seed(0)

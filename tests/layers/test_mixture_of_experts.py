@@ -35,6 +35,7 @@ def by_hand(layer, x, shown=None):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("top_k", "capacity", "which"),
     crossed([(2, None), (1, None), (2, 0.5), (1, 0.75), (2, 9.0)], ["some", "all"]),

@@ -94,6 +94,7 @@ def means(layer: gx.Layer) -> dict[str, float]:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("make", [Drop, Supporting, Taking, Around])
 def test_compute_mask_that_returns_none_takes_the_mask_away(make: Callable[[str], gx.Layer], body: str) -> None:

@@ -20,6 +20,7 @@ def alone(block, row, number, context, mask=None, **options):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("rotary", "first"), [(None, False), (100.0, True)])
 @pytest.mark.parametrize("context", [None, C], ids=["alone", "context"])

@@ -22,6 +22,7 @@ def pair(kind, **options):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("options", [{"return_state": True}, {"return_sequences": True, "go_backwards": True}], ids=str)
 def test_a_cell_carried_over_the_steps_is_the_layer_of_its_name(kind, options):

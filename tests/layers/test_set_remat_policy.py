@@ -21,6 +21,7 @@ def a_model(depth=2):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("built", [False, True], ids=["unbuilt", "built"])
 @pytest.mark.parametrize("policy", ["full", "dots", "dots_without_batch"])
 def test_numbers_and_state_stay_the_same(policy, built):

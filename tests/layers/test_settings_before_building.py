@@ -58,6 +58,7 @@ def disagreeing(layer, row):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_an_argument_that_is_assigned_early_is_that_of_the_constructor_or_refused(name):
     with registry.use("numpy"):

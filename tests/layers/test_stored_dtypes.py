@@ -25,7 +25,7 @@ def stored_in(dtype):
     return lambda next_creator, spec: next_creator(spec.replace(dtype=dtype))
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(5, broad=2)
 @pytest.mark.parametrize("name", ROWS)
 def test_l16_a_weight_stored_in_another_dtype(name):
     make, x = ROWS[name]

@@ -86,6 +86,7 @@ def embedded(hidden=0.0):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("run", [lambda fn: fn, gx.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", INNER)
 def test_a_mask_within_steps_goes_to_the_layer_inside(name, run):

@@ -154,6 +154,7 @@ def test_the_strength_of_mixing_may_change_later(make, name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not isinstance(row.inputs, list)])
 def test_later_inputs_that_are_no_such_array_are_refused(name):
     row, x = ROWS[name], example(ROWS[name])

@@ -73,7 +73,7 @@ KINDS = [
 CORRELATIONS = ("PearsonCorrelation", "ConcordanceCorrelation")  # along vectors of several elements
 
 
-@pytest.mark.in_turn(84, 2)
+@pytest.mark.in_turn(84, 2, broad=43)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets):
     """All there are: a new one that forgets it fails here."""

@@ -40,6 +40,7 @@ def test_compiled_functions():
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}])
 @pytest.mark.parametrize("padded", [False, True])
 def test_a_model_says_it_before_it_is_trained(options, padded):

@@ -136,6 +136,7 @@ def test_gradients_are_differences_and_compiled_is_eager(make, y, p, formula):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @each
 def test_hidden_samples_leave_no_trace(make, y, p, formula):
     keep = np.ones(len(y), bool)

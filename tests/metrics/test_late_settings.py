@@ -40,6 +40,7 @@ def test_a_setting_of_a_metric_counts_when_it_is_assigned_or_is_refused(case):
         np.testing.assert_array_equal(result(metric), expected)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("make", "name"), [(metrics.Recall, "threshold"), (metrics.TruePositives, "thresholds")])
 def test_a_threshold_may_change_but_not_how_many_there_are(make, name):
     one, several = make(), make([0.2, 0.5])

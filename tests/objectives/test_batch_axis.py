@@ -56,7 +56,7 @@ def wanted(model, weight, masked):
     return (errors * weights * visible).sum() / visible.sum()
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(4, broad=2)
 @pytest.mark.parametrize("fn", mean_of(RIGHT))
 @pytest.mark.parametrize("weight", [None, SAMPLES, STEPS], ids=["none", "samples", "steps"])
 @pytest.mark.parametrize("masked", [False, pytest.param(True, marks=pytest.mark.broad)])

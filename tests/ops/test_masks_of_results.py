@@ -105,6 +105,7 @@ def found_everywhere(op: Op) -> dict[str, bool]:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", NOTHING)
 def test_an_op_that_changes_nothing_keeps_no_mask(name: str) -> None:
     assert not any(found_everywhere(NOTHING[name]).values())

@@ -42,7 +42,7 @@ def loss(parts):
     return ops.mean((parts[1](parts[0](X)) - 1.0) ** 2)
 
 
-@pytest.mark.in_turn(14)
+@pytest.mark.in_turn(14, broad=9)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("optimizer", "way"), [*((name, "minimize") for name in OPTIMIZERS), ("SGD", "build"), ("SGD", "apply")]

@@ -20,6 +20,7 @@ MINIMIZERS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", MINIMIZERS)
 def test_fit_takes_it_and_shows_the_numbers_of_before_the_step(kind):
     model = gx.Sequential([layers.Dense(4, activation="tanh"), layers.BatchNormalization(), layers.Dense(1)])
@@ -37,6 +38,7 @@ def test_fit_takes_it_and_shows_the_numbers_of_before_the_step(kind):
         assert minimizer.slot(model.layers[0].kernel, "hessian").numpy().any()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", MINIMIZERS)
 def test_something_besides_the_loss_comes_back(kind):
     w = gx.Variable([1.0, -2.0])

@@ -115,7 +115,7 @@ def test_what_a_loss_does_not_reach_is_refused_or_named_and_stays(kind, case, wa
     assert int(optimizer.iterations) == 0 or not refused
 
 
-@pytest.mark.in_turn(7)
+@pytest.mark.broad
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["AdamW", "SAM", "LBFGS", "Sophia", "Lookahead"])
 def test_frozen_variables_are_refused_alone_and_left_among_others(kind, way):
@@ -179,6 +179,7 @@ def test_a_second_loss_of_one_optimizer_is_looked_at_on_its_own():
         optimizer.minimize(lambda: before, a)
 
 
+@pytest.mark.broad
 def test_nothing_that_the_loss_assigns_is_kept_when_it_is_refused():
     a, b, calls = built(), built(), gx.Variable(0, trainable=False)
 

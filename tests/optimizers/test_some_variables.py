@@ -34,6 +34,7 @@ def slots(optimizer, name):
     return {path: v.numpy() for path, v in optimizer.named_variables().items() if path.startswith(start)}
 
 
+@pytest.mark.in_turn(2)
 @all_rows
 def test_calls_with_other_variables_only_count(row):
     """Each call is that of an optimizer of its own which has counted, and estimated, the same."""

@@ -97,6 +97,7 @@ def train(model):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("adapter", "other", "end", "late", "above"),
     crossed([*product(ADAPTERS, OTHERS)], [*product(["merge", "remove", "ungraft"], [True, False], [True, False])]),

@@ -28,7 +28,7 @@ def nearest(x, rank):
     return u[:, :rank] * s[:rank] @ v[:rank]
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(4, broad=2)
 @pytest.mark.parametrize("name", MATRICES)
 def test_the_product_forwards_and_backwards(name):
     x, rank = MATRICES[name]

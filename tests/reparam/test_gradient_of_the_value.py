@@ -20,6 +20,7 @@ def grafted(creator, policy):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("wrap", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("creator", CREATORS)

@@ -37,6 +37,7 @@ def test_other_shapes_pass(shape):
     assert isinstance(make(shape, 2, initializer="zeros"), Variable)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_fv6_assigning_finds_the_nearest_product(name, rank):

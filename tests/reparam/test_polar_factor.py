@@ -54,6 +54,7 @@ def test_forwards_and_backwards(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", MATRICES)
 def test_twice(name):
     x, along, mix = case(name)

@@ -124,6 +124,7 @@ def test_the_tie_follows_what_comes_to_stand_for_the_source(first, whole):
     ]
 
 
+@pytest.mark.broad
 def test_ungraft_of_a_transposed_tie_asks():
     model = tied()
     gx.graft(model, LoRA(2), where="layers/0/embeddings")

@@ -99,6 +99,7 @@ MSE = float((Y**2).mean())
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", AROUND)
 def test_calls_and_gradients(name):
     model, turns = compiled(name)
@@ -149,6 +150,7 @@ def test_other_derivatives(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("name", "own_step", "eager"), crossed([*AROUND], [*product([False, True], repeat=2)]))
 def test_training(name, own_step, eager):
     model, turns = compiled(name, own_step, eager)

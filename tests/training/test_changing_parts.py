@@ -222,6 +222,7 @@ def compare(place: str, kind: str, loop: str, together: int = 1) -> None:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "value"])
 def test_of_each_kind_in_a_metric(kind: str) -> None:
     compare("update", kind, "evaluate")
@@ -235,6 +236,7 @@ def test_a_list_in_a_metric_makes_a_trace_good_for_one_call() -> None:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("place", "loop"), [(place, loop) for place in PLACES for loop in LOOPS.get(place, ("fit", "evaluate"))]
 )
@@ -259,6 +261,7 @@ def test_of_each_kind_at_each_place(place: str, kind: str, loop: str) -> None:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("place", ["layer", "loss", "update", "list in a metric"])
 @pytest.mark.parametrize("kind", ["deque", "array"])
 def test_where_batches_are_taken_together(place: str, kind: str) -> None:

@@ -136,6 +136,7 @@ def test_tables_without_names_may_have_several_widths():
 @EACH
 @pytest.mark.parametrize("way", ["pickle", "checkpoint", "whole"])
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 def test_files_know_names_of_each_kind(names, way, tmp_path):
     found = trained(names)
     wanted = found.predict(X, verbose=0)

@@ -48,7 +48,7 @@ def table_of_both(**more):
 GIVEN = {"table": table_of_both, "more columns": lambda: table_of_both(w=X[:, 0])}
 
 
-@pytest.mark.in_turn(9)
+@pytest.mark.in_turn(9, broad=4)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("given", GIVEN)

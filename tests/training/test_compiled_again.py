@@ -114,7 +114,7 @@ def _fit(model):
     return model
 
 
-@pytest.mark.in_turn(15)
+@pytest.mark.in_turn(15, broad=4)
 @pytest.mark.parametrize("times", [2, 3])
 @pytest.mark.parametrize("kind", ARGUMENTS)
 def test_it_is_as_after_the_first_time(kind, times, tmp_path):
@@ -143,6 +143,7 @@ def _targets(model):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", [kind for kind in ARGUMENTS if kind not in ("its method", *LATE)])
 def test_a_model_that_was_loaded_is_compiled_again(kind, tmp_path):
     model = _fit(_model(ARGUMENTS[kind](), 1))

@@ -255,6 +255,7 @@ IN_FUNCTIONS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", IN_FUNCTIONS)
 @pytest.mark.parametrize("way", ["fit", "train_on_batch"])
 def test_losses_in_functions_are_warned_of_where_nobody_trains_them(kind, way):

@@ -44,7 +44,7 @@ def test_what_is_frozen_is_only_measured():
         assert model.fit(X, Y, verbose=0).history["loss"] == [0.0]
 
 
-@pytest.mark.in_turn(3, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("options", [{"accumulation_steps": 2}, {"loss_scale": "dynamic"}, {"ema_momentum": 0.9}])
 def test_optimizers_that_do_more_train(options):
     model = line()

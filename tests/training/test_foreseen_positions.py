@@ -39,7 +39,7 @@ def model(count=positions, compiled=False, **options):
     return made
 
 
-@pytest.mark.in_turn(18)
+@pytest.mark.in_turn(18, broad=11)
 @pytest.mark.parametrize("count", [positions, shifted])
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch", "several steps"])

@@ -62,6 +62,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize(("first", "second", "read", "expected"), NUMBERS.values(), ids=NUMBERS)
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 def test_a_new_number_counts(first, second, read, expected, tmp_path):
     run(tmp_path, 1, first())
     optimizer = run(tmp_path, 2, second()).optimizer

@@ -130,7 +130,7 @@ def _built_before(place, **options):
     return model
 
 
-@pytest.mark.in_turn(25)
+@pytest.mark.in_turn(25, broad=8)
 @pytest.mark.parametrize("eager", [False, True], ids=["compiled", "eager"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("place", PLACES)
@@ -149,7 +149,7 @@ def test_the_first_step_is_that_of_a_program_that_was_built_before(place, way, e
         np.testing.assert_allclose(found[path], value, rtol=1e-5, atol=1e-7, err_msg=path)
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=5)
 @pytest.mark.parametrize("way", MINIMIZE)
 @pytest.mark.parametrize("place", PLACES)
 def test_minimize_with_a_model_says_what_was_not_built(place, way):

@@ -84,7 +84,7 @@ MODELS = {
 }
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(4, broad=2)
 @pytest.mark.parametrize("made", MODELS.values(), ids=MODELS)
 def test_a_number_in_the_file_that_changes_counts(made):
     global factor

@@ -113,6 +113,7 @@ HOWS = ["fit", "evaluate", "predict", "train_on_batch", "test_on_batch"]
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("options", [{}, {"steps_per_execution": 2}, {"run_eagerly": True}], ids=str)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("seed", range(2))

@@ -118,7 +118,7 @@ def test_rules_see_the_model_that_is_trained(train, owner, name):
     del lives
 
 
-@pytest.mark.in_turn(8, 1)
+@pytest.mark.in_turn(8, 1, broad=3)
 @pytest.mark.parametrize("kind", [OwnStep, StepOfParts])
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("train", [by_fit, by_batch_eagerly])

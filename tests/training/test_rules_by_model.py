@@ -37,7 +37,7 @@ def rows(optimizer, model):
     return [row.cells() for row in optimizer.explain(model).rows]
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=5)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_the_explanation_is_about_the_model_that_it_is_given(owner, name):
@@ -51,6 +51,7 @@ def test_the_explanation_is_about_the_model_that_it_is_given(owner, name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", [weights, older_model, older_model_in_other_order])
 def test_a_restored_optimizer_goes_on(tmp_path, owner, name):
@@ -233,6 +234,7 @@ def test_a_compiled_part_of_a_step_is_traced_for_the_model_around_it():
     assert np.array_equal(before - np.float32(0.1), kernel.numpy())
 
 
+@pytest.mark.broad
 def test_a_muon_matrix_that_another_model_gave_to_adamw_is_a_matrix_again():
     model, older = older_model(Net)
     muon = optimizers.Muon(0.1, adamw=("layers/1/kernel",))

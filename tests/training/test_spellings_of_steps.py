@@ -19,6 +19,7 @@ def net():
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("where", ["metrics", "weighted_metrics"])
 @pytest.mark.parametrize(
     ("metric", "instead"),

@@ -53,6 +53,7 @@ STEPS = {"fit": fit, "train_on_batch": lambda model: model.train_on_batch(X, Y)}
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("train", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_an_optimizer_for_each_fold(optimizer, train):

@@ -66,6 +66,7 @@ TESTED = {"val_loss", "val_mae", "val_seen"}
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("options", WAYS, ids=["compiled", "eager", "together"])
 @pytest.mark.parametrize(
     ("kind", "wanted"),

@@ -34,7 +34,7 @@ def batches(count):
 VALUES = [np.nan, np.inf, -np.inf]
 
 
-@pytest.mark.in_turn(18)
+@pytest.mark.in_turn(18, broad=11)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "test_on_batch", "batches", "validation"])
 def test_weights_that_are_not_finite(run, value):
@@ -60,7 +60,7 @@ def test_weights_of_an_output_are_named():
         line().fit(X, Y, sample_weight={"a": np.ones(8), "b": bad(np.nan, (8, 2))}, verbose=0)
 
 
-@pytest.mark.in_turn(12, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize(
     "objective",
@@ -150,7 +150,7 @@ def test_an_iterator_that_ends_in_a_later_validation():
         line().fit(X, Y, validation_data=batches(4), validation_steps=3, epochs=3, verbose=0)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.broad
 @pytest.mark.parametrize("run", ["fit", "evaluate", "predict"])
 def test_an_iterator_that_was_used_up_before(run):
     model, source = line(), batches(2)

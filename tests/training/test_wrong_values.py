@@ -128,7 +128,7 @@ def scores(loss, activation=None, **options):
     return model, LOSSES[loss][1]
 
 
-@pytest.mark.in_turn(18, 2)
+@pytest.mark.in_turn(18, 2, broad=7)
 @pytest.mark.parametrize("run", ["fit", "evaluate", "train_on_batch", "steps"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_t10_raw_scores_are_told_once(loss, run):

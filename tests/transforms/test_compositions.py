@@ -287,7 +287,7 @@ def shown(pairs):
     return [" of ".join(pair) for pair in pairs]
 
 
-@pytest.mark.in_turn(30, broad=11)
+@pytest.mark.in_turn(60, broad=22)
 @pytest.mark.parametrize(("outer", "inner"), QUICK, ids=shown(QUICK))
 def test_x1_a_transform_of_a_transform(outer, inner):
     number = QUICK.index((outer, inner))

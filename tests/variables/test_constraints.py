@@ -87,7 +87,7 @@ def inside(name, w):
     }[name]
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", ["box", "linf_ball", "l2_ball", "l1_ball", "simplex"])
 @settings(max_examples=10)
 @given(values=st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=6), seed=st.integers(0, 9))

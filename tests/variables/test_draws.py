@@ -37,6 +37,7 @@ def test_moments_are_those_of_the_density(draw: Any, mean: float, variance: floa
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @each
 def test_a_seed_gives_the_same_everywhere(draw: Any, mean: float, variance: float) -> None:
     with use("numpy"):

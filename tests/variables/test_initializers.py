@@ -83,7 +83,7 @@ def test_statistics(initializer, mean, stddev, bound):
     assert abs(x - mean).max() <= bound
 
 
-@pytest.mark.in_turn(8, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("shape", [(6, 6), (8, 3), (3, 8), (2, 3, 4), (2, 2, 3, 24)])
 @pytest.mark.parametrize("gain", [1.0, 0.5])
 def test_orthogonal(shape, gain):
@@ -114,7 +114,7 @@ def test_constants():
         draw([1.0, 2.0], (3,))
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(9)
 @pytest.mark.parametrize("name", initializers._NAMES)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_every_name_in_every_dtype(name, dtype):

@@ -178,6 +178,7 @@ class Grow(gx.Callback):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @table
 def test_a_run_that_goes_on_has_it_as_it_was(kind, how, tmp_path):
     def run(folder, epochs):

@@ -123,7 +123,7 @@ def test_continuous_laws(name, draw, law, stats):
     assert draws.dtype == np.float32
 
 
-@pytest.mark.in_turn(2, 1)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_discrete_laws(name, stats):
     with registry.use(name):

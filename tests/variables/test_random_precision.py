@@ -34,6 +34,7 @@ def drawn(name: str, dtype: str, arguments: tuple[float, ...] = ()) -> Any:
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", MOMENTS)
 def test_draws_have_the_moments_of_their_distribution(name, dtype):

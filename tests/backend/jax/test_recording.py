@@ -234,7 +234,7 @@ FLOWS = {
 }
 
 
-@pytest.mark.in_turn(10, 2)
+@pytest.mark.broad
 @pytest.mark.parametrize("name", FLOWS)
 def test_inside_a_block(name):
     same_as_grad(FLOWS[name], SCALAR)

@@ -45,7 +45,7 @@ def checked(program, shapes, dtype, used):
 KINDS = {"of several shapes": ((3, 2), (2,)) * (COUNT // 2), "of one shape": ((3, 2),) * COUNT}
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("shapes", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
 def test_many_parts_come_from_places_that_are_computed(shapes, dtype):

@@ -198,6 +198,7 @@ def test_packed_projections_and_transposed_linears(tmp_path):
     assert [one.name for one in report.left_out] == ["attn.bias"]
 
 
+@pytest.mark.broad
 def test_our_own_exports_and_checkpoints(tmp_path):
     """Of a whole program, with its optimizer, the model alone."""
     model, other = stack(4, 4), stack(4, 4)

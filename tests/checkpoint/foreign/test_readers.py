@@ -91,6 +91,7 @@ def test_whole_files_load(kind, tmp_path):
     gx.checkpoint.load_foreign(tmp_path / f"x{kind}", mlp())
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_truncated_files_are_refused(kind, tmp_path, model):
     data, path = whole(kind), tmp_path / f"x{kind}"

@@ -88,7 +88,7 @@ def test_every_argument_of_every_optimizer_and_schedule_says_what_it_takes():
     assert not silent
 
 
-@pytest.mark.in_turn(24)
+@pytest.mark.in_turn(24, broad=13)
 @pytest.mark.parametrize("name", CLASSES)
 def test_audit_what_makes_no_sense_is_refused_when_made_and_when_assigned(name):
     kinds = kinds_of(CLASSES[name])

@@ -60,6 +60,7 @@ SLOTS_KNOW = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("row", SLOTS_KNOW)
 def test_what_slots_are_made_with_changes_before_them_and_not_after(row):
     make, argument, value = SLOTS_KNOW[row]

@@ -70,6 +70,7 @@ def test_op10_adam_moves_untouched_rows_unless_it_is_lazy(run):
     assert (optimizer.slot(lazy, "momentum").numpy()[2:4] == 0).all()
 
 
+@pytest.mark.broad
 def test_lazy_decay_is_that_of_the_touched_rows():
     found, _ = after(AdamW(0.1, weight_decay=0.5, lazy=True))
     np.testing.assert_array_equal(found.numpy()[2:4], TABLE[2:4])
@@ -111,6 +112,7 @@ def test_lazy_rows_of_a_rule_that_looks_at_the_whole(optimizer, message):
     np.testing.assert_array_equal(w.numpy(), TABLE)
 
 
+@pytest.mark.broad
 def test_accumulation_and_loss_scaling_take_rows():
     both = [gx.IndexedRows(indices, values, TABLE.shape) for indices, values in STEPS]
     found, expected = gx.Variable(TABLE), gx.Variable(TABLE)

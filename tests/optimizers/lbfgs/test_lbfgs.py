@@ -314,6 +314,7 @@ def test_a_checkpoint_in_mid_training(tmp_path):
     assert int(fresh.iterations) == int(optimizer.iterations) == 4
 
 
+@pytest.mark.broad
 def test_a_loss_that_fails_leaves_the_weights_as_they_were():
     net, calls = Net(), []
 

@@ -91,6 +91,7 @@ PAPERS = {
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", PAPERS)
 def test_as_the_paper_says(name):
     paper, make = PAPERS[name]

@@ -63,6 +63,7 @@ def called(teacher):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("how", [built, called])
 @pytest.mark.parametrize("make", [in_a_row, Bare, nested])
 def test_it_is_built_again(tmp_path, make, how):

@@ -129,7 +129,7 @@ def rename(held):
 CHANGES = [replace, delete, add, reorder, rename]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("kind", HOLDERS, ids=lambda kind: kind.__name__)

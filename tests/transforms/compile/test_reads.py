@@ -86,7 +86,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_is_read_is_followed(kind, change):

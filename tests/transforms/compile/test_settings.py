@@ -37,7 +37,7 @@ CALLED_BY_FIT = gx.callbacks.Callback  # between the compiled steps, which do no
 PLAIN = [cls for cls in plain_classes() if not issubclass(cls, CALLED_BY_FIT)]
 
 
-@pytest.mark.in_turn(15)
+@pytest.mark.in_turn(15, broad=8)
 @pytest.mark.parametrize("cls", PLAIN, ids=lambda cls: cls.__name__)
 def test_a_setting_of_every_plain_object_is_followed(cls):
     box, one = gx.Module(), cls.__new__(cls)

@@ -145,7 +145,7 @@ CASES = {
 QUICK = ("float", "list", "closure", "plain object")
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(4, broad=2)
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.broad) for name in CASES]
 )

@@ -38,7 +38,7 @@ def test_every_number_of_places(mode, count):
     np.testing.assert_allclose(found, np.cumsum(X[:count], 0), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.in_turn(8, 1)
+@pytest.mark.broad
 @modes
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 @pytest.mark.parametrize("reverse", [False, True])

@@ -238,7 +238,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(5, broad=2)
 @pytest.mark.parametrize(("program", "place"), CELLS)
 def test_x2_eager(program, place):
     case, found = Case(program, place), {}
@@ -249,6 +249,7 @@ def test_x2_eager(program, place):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("program", "place"), CELLS)
 def test_x2_compiled(program, place):
     case = Case(program, place)

@@ -84,7 +84,7 @@ WAYS = {
 }
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(9)
 @pytest.mark.parametrize("fn", [in_a_loop, with_a_list])
 @pytest.mark.parametrize("way", WAYS)
 def test_x12_the_surroundings_count_as_they_are_at_the_call(way, fn):
@@ -208,6 +208,7 @@ def test_x12_what_a_tape_cannot_know_raises():
 ASSIGNING = [("grad", None), ("tape", None), ("jit of grad", None), ("scan", None), ("grad", bool), ("tape", bool)]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("way", "asks"), ASSIGNING)
 def test_x12_what_is_assigned_inside_carries_its_own_gradient(way, asks):
     seen = gx.Variable(0.0, trainable=False, name="seen")
@@ -262,6 +263,7 @@ PARTS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("part", PARTS)
 def test_x12_whatever_takes_a_function_runs_it_with_what_it_is_handed(part):
     """Of a loop, each function has the number that there was when it was handed over; so has one that runs later."""

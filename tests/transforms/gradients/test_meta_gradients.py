@@ -137,6 +137,7 @@ SLOW = {("momentum", "tape"), ("adam", "tape"), ("minimize", "tape"), ("tape and
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("inner", "outer"),
     [

@@ -107,7 +107,7 @@ def _batch_of_one(row):
     return batch
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 @pytest.mark.parametrize(("name", "compiled"), crossed([*SAME], [False, True]))
 def test_a_transform_computes_with_the_mask_of_its_argument(parts, name, compiled):
     embedding, recurrent = parts
@@ -144,7 +144,7 @@ OUT = {
 }
 
 
-@pytest.mark.in_turn(8, 1)
+@pytest.mark.in_turn(16, 1, broad=8)
 @pytest.mark.parametrize(("name", "compiled"), crossed([*OUT], [False, True]))
 def test_the_result_of_a_transform_carries_the_mask_that_the_plain_result_carries(parts, name, compiled):
     embedding, passing = parts[0], layers.Activation("tanh")

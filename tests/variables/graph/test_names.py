@@ -238,7 +238,7 @@ def check(it, values, folder):
 
 
 @pytest.mark.filterwarnings("ignore:.* has no slots of it")  # its variable is no root
-@pytest.mark.in_turn(24)
+@pytest.mark.in_turn(48, broad=26)
 @pytest.mark.parametrize("first", [True, False], ids=["before_init", "after_init"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
@@ -271,6 +271,7 @@ def test_names_work_or_are_refused_in_the_body_of_a_class(family, kind, tmp_path
     assert len(values) >= 100
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_the_bases_keep_no_private_names_of_their_own(family):
     protocols = ("__", "_gx_", "_repr_html_")  # those of Python and of notebooks
