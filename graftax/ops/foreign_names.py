@@ -208,12 +208,12 @@ _LINES = {
 """Names of what is written in another way."""
 
 _OTHERS = frozenset(
-    """tensorsolve tensorinv cholesky_banded coshm cosm cossin diagsvd leslie matrix_balance orth null_space qr_multiply
-    signm sinhm sinm tanhm tanm ldl_factor ldl_factor_ex ldl_solve solve_sylvester solve_toeplitz solve_banded
-    solveh_banded bitwise_count broadcast_shapes einsum_path fill_diagonal frexp geterr gradient insert interp ldexp lexsort modf
-    put_along_axis ravel_multi_index resize isnat erfcx erfcinv erfi gammainc gammaincc gammasgn rgamma log_ndtr ndtri
-    polygamma gumbel_softmax rrelu max_unpool1d max_unpool2d max_unpool3d apply_along_axis array_str cosm1 exp1 expi
-    expn iv sici stdtr bdtri fdtri pdtri""".split()
+    """tensorsolve tensorinv cholesky_banded coshm cosm cossin diagsvd leslie matrix_balance orth null_space
+    qr_multiply signm sinhm sinm tanhm tanm ldl_factor ldl_factor_ex ldl_solve solve_sylvester solve_toeplitz
+    solve_banded solveh_banded bitwise_count broadcast_shapes einsum_path fill_diagonal frexp geterr gradient
+    insert interp ldexp lexsort modf put_along_axis ravel_multi_index resize isnat erfcx erfcinv erfi gammainc
+    gammaincc gammasgn rgamma log_ndtr ndtri polygamma gumbel_softmax rrelu max_unpool1d max_unpool2d
+    max_unpool3d apply_along_axis array_str cosm1 exp1 expi expn iv sici stdtr bdtri fdtri pdtri""".split()
 )
 """Functions of elsewhere that have no counterpart here: a name that is spelled alike is that of another function."""
 
