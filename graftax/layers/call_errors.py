@@ -68,12 +68,12 @@ def _looks_up(layer: Any) -> bool:
 
 
 def _no_indices_error(title: str, error: DTypeError) -> GraftaxError:
-    """Return the error for numbers with fractions that are to be indices, as a table of integers becomes."""
+    """Return the error for numbers with fractions that are to be indices, as a table of integers becomes, too."""
     return DTypeError(
         f"{title} got {error.received.partition('of ')[2]}",
-        "it takes integers, as indices of its rows; a table becomes float32, whatever its columns are",
-        'x.to_numpy() in place of a table x of integers, where the whole model takes these; ops.cast(x, "int32") in a '
-        "call that has other columns, too",
+        "it takes integers, as indices of its rows",
+        'x.astype("int32"), or ops.cast(x, "int32") in a call that has other columns, too; if x is a table, which '
+        "becomes float32, x.to_numpy(), where the whole model takes integers",
     )
 
 

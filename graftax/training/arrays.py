@@ -194,12 +194,19 @@ def count_rows(**parts: Any) -> int:
         raise DataError(
             f"different numbers of rows: {listed}{more}",
             "row i of each array belongs to the same sample",
-            "cut them to one length" + ("; np.stack(x) if x is a list of rows" if len(sizes) > _SHOWN else ""),
+            "cut them to one length"
+            + ("; predict(iter(x)) if x is a list of batches" if _is_list_alone(parts) else "")
+            + ("; np.stack(x) if x is a list of rows" if len(sizes) > _SHOWN else ""),
         )
     rows = next(iter(sizes.values()), 0)
     if rows == 0:
         raise DataError("no rows at all", "there is nothing to compute", "data with at least one row")
     return rows
+
+
+def _is_list_alone(parts: dict[str, Any]) -> bool:
+    """Return whether there is only ``x``, a list: the inputs of a model with several, or meant as batches."""
+    return isinstance(parts.get("x"), list) and all(part is None for name, part in parts.items() if name != "x")
 
 
 def path_expression(name: str, path: str) -> str:

@@ -17,6 +17,7 @@ from graftax.layers.inputs_of_call import spread_inputs
 from graftax.layers.layer import Layer
 from graftax.training.assigned_by_evaluation import warn_of_assigned
 from graftax.training.batch import Batch, unpack
+from graftax.training.misread_structures import explain_structure
 from graftax.training.objectives import Objectives
 from graftax.training.output_masks import masks_of
 from graftax.training.recorded_limits import Limits, Outputs, next_run_of
@@ -51,6 +52,7 @@ class FirstStep:
         self._batches: Sequence[Batch] = ()
         self._shapes: list[Shape | None] = []
         self._build_note = ""
+        self._first: Sequence[Batch] = ()
         self._is_of_one = False  # whether a batch is a tuple of one
 
     def prepare(self, run: Callable[..., Any], batch: object, batches: Sequence[Batch]) -> bool:
@@ -90,12 +92,16 @@ class FirstStep:
             self._shapes = shapes
 
     def _prepare_first(self, run: Callable[..., Any], batch: object, batches: Sequence[Batch]) -> None:
-        self._is_of_one = len(batches[0]) == 1
+        self._first, self._is_of_one = batches, len(batches[0]) == 1
         if self._builds and not self._traced:
             self._build(unpack(batches[0])[0])
         self._traced[id(run)] = False
         if isinstance(run, CompiledFunction) and frames.top is None and not eagerly.is_on():
-            self._trace(run, batch)
+            try:
+                self._trace(run, batch)
+            except GraftaxError as error:
+                self._explain_structure(error, batches)
+                raise
             self._traced[id(run)] = True
 
     def _check_targets(self, outputs: Outputs, x: object, y: object, sample_weight: object) -> None:
@@ -115,6 +121,7 @@ class FirstStep:
 
     def explain(self, error: Exception) -> None:
         """Add notes to an error of a step: how fit built the model before, or why it could not; what a batch is."""
+        self._explain_structure(error, self._first)
         notes = [self._build_note] if self._build_note and isinstance(error, GraftaxError) else []
         if self._builds and self._is_of_one and "tuple" in str(error):
             model: Any = self._model
@@ -125,6 +132,11 @@ class FirstStep:
                 error.add_context(note)
             else:
                 error.add_note(f"  where: {note}")
+
+    def _explain_structure(self, error: Exception, batches: Sequence[Batch]) -> None:
+        if batches:
+            x, y, _ = unpack(batches[0])
+            explain_structure(error, x, y, learns=True)
 
     def _build(self, x: object) -> None:
         model = self._model

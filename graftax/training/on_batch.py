@@ -14,6 +14,7 @@ from graftax.training.column_order import order_inputs, remember, sort_columns
 from graftax.training.compiled_loss import warn_of_lost
 from graftax.training.first_step import FirstStep
 from graftax.training.hooks.callback import Logs
+from graftax.training.misread_structures import explain_structure
 from graftax.training.objectives import require_objectives
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.spread import Spread, gather_output
@@ -72,5 +73,9 @@ def _on_batch(model: TrainableModel, step: str, batch: Batch, weighted_by: tuple
 
 def predict_on_batch(model: TrainableModel, x: object) -> object:
     """Run `predict_step` on one batch."""
-    batch = host_batch(order_inputs(model, x))
-    return tree.map_structure(gather_output, model._gx_compiled_step("predict_step")(Spread(model)(batch[0])))
+    given = Spread(model)(host_batch(order_inputs(model, x))[0])
+    try:
+        return tree.map_structure(gather_output, model._gx_compiled_step("predict_step")(given))
+    except GraftaxError as error:
+        explain_structure(error, given, None, learns=False)
+        raise

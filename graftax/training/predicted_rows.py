@@ -9,6 +9,7 @@ import numpy as np
 
 from graftax.core import tree, user_line
 from graftax.core.errors import DataError, GraftaxError
+from graftax.training.misread_structures import explain_structure
 from graftax.training.trainable_model import TrainableModel
 
 
@@ -25,6 +26,7 @@ def predict_batch(model: TrainableModel, step: Callable[[Any], Any], x: object, 
     except GraftaxError as error:
         if model._gx_has_own("predict_step"):
             error.add_context(f"{type(model).__name__}.predict_step: {_GETS}")
+        explain_structure(error, x, None, learns=False)
         raise
     given = rows_of(x)
     if is_first and model._gx_has_own("predict_step"):

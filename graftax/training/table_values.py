@@ -50,6 +50,11 @@ def _numbers_in_place(table: Any, wrong: list[str], name: str) -> str:
         if str(dtype).startswith(("Date", "Time", "Duration")):
             return f"{name}.with_columns(polars.col({wrong[0]!r}).to_physical() / scale)"
         return f"{name}.drop({wrong!r}), or numbers in their place: {name}.to_dummies({wrong!r})"
+    if str(dtype) == "category" and all(isinstance(one, Number) for one in column):
+        return (
+            f'{name}.astype({{{wrong[0]!r}: "float32"}}) for the numbers that its categories are; '
+            f"{part}.cat.codes for their places among the categories"
+        )
     if dtype.kind == "O" and all(isinstance(one, Number) for one in column):
         return f'{name}.astype({{{wrong[0]!r}: "float32"}}): its numbers are objects of Python'
     dates = numbers_instead(dtype.kind, part)

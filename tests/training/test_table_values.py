@@ -63,11 +63,17 @@ def test_the_line_for_columns_that_hold_no_numbers_works(library):
         "texts": made.DataFrame({"a": ["u", "v"], "b": [1.0, 2.0]}),
     }
     if library == "pandas":
+        tables["categories"] = made.DataFrame({"a": made.Series([10, 30], dtype="category"), "b": [1.0, 2.0]})
         tables["objects"] = made.DataFrame({"a": np.array([1, 2], object), "b": [1.0, 2.0]})
     for kind, x in tables.items():
         with pytest.raises(DataError, match="whose columns 'a' hold no numbers") as caught:
             as_arrays(x, "x")
-        line = caught.value.instead.split(", in days")[0].split(", or numbers")[0].split(": its")[0]
+        line = (
+            caught.value.instead.split(", in days")[0]
+            .split(", or numbers")[0]
+            .split(": its")[0]
+            .split(" for the numbers")[0]
+        )
         found = eval(line, {"x": x, "np": np, "scale": 1.0, library: made})
         if kind == "dates" and library == "pandas":
             assert as_arrays(found, "x").tolist() == [2, 0]
