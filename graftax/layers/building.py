@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.core import tree, user_line
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError, StateError
+from graftax.core.errors import GraftaxError, MissingAttributeError, NotBuiltError
 from graftax.core.known_names import closest
 from graftax.core.later import import_later
 from graftax.core.scopes import ScopeStack
@@ -148,7 +148,10 @@ def wrap_build(build: Callable[..., None]) -> Callable[..., None]:
     @door
     def run_several(self: Buildable, *args: Any, **named: Any) -> None:
         found = several_shapes.bind_shapes(build, self._gx_title(), args, named)
-        make(self, found, lambda shapes: build(self, **shapes))
+        if [*found] == [*several[:1]]:  # the shape of its input, the others being left out
+            make(self, found[several[0]], lambda shape: build(self, shape))
+        else:
+            make(self, found, lambda shapes: build(self, **shapes), by_name=True)
 
     @wraps(build)
     @door
@@ -156,16 +159,16 @@ def wrap_build(build: Callable[..., None]) -> Callable[..., None]:
         several_shapes.check_takes_one(build, type(self))
         make(self, input_shape, lambda shape: build(self, shape))
 
-    def make(self: Buildable, input_shape: object, build: Callable[[Any], None]) -> None:
+    def make(self: Buildable, input_shape: object, build: Callable[[Any], None], by_name: bool = False) -> None:
         if any(layer is self for layer in _under_way.items):  # by way of super().build(input_shape)
             build(input_shape)
             return
         called = _called.top is self
-        if not called and input_shape is not None and not several:
+        if not called and input_shape is not None and not by_name:
             input_shape = shapes.check_shapes("build", input_shape)
         if is_built(self):
-            _check_same_shape(self, input_shape)
-            _build_below(self, input_shape)
+            shapes.require_compatible(self._gx_title(), type(self), self._gx_input_shape, input_shape)
+            _build_below(self, input_shape, by_name)
             return
         if (prepare := again.top) is not None:
             prepare(self)
@@ -187,7 +190,7 @@ def wrap_build(build: Callable[..., None]) -> Callable[..., None]:
             self._gx_input_shape = input_shape
             self._gx_mark_built()
             if not called:
-                _build_below(self, input_shape)
+                _build_below(self, input_shape, by_name)
 
     return run_several if several else run
 
@@ -195,17 +198,6 @@ def wrap_build(build: Callable[..., None]) -> Callable[..., None]:
 def is_building() -> bool:
     """Return True inside of the build of a layer."""
     return _under_way.top is not None
-
-
-def _check_same_shape(layer: Buildable, input_shape: object) -> None:
-    """Raise if a built layer is to be built for another shape; the size of the batch may be another one."""
-    if shapes.is_compatible(layer._gx_input_shape, input_shape):
-        return
-    raise StateError(
-        f"{layer._gx_title()}.build({input_shape!r:.80}), and it is built for {layer._gx_input_shape!r:.80}",
-        "new weights in place of those that it has would be unknown to optimizers, and what was learnt would be lost",
-        f"a new {type(layer).__name__} for another shape; leave the build out where the layer takes such inputs, too",
-    )
 
 
 def is_built(layer: Buildable) -> bool:
@@ -273,7 +265,7 @@ def unbuilt_below(layer: Buildable) -> list[Buildable]:
     return [one for edges, one in found if one._gx_lacks_weights and LOSS not in edges]
 
 
-def _build_below(layer: Buildable, input_shape: Any) -> None:
+def _build_below(layer: Buildable, input_shape: Any, by_name: bool) -> None:
     """Build the layers below by a call on zeros; warn of those with weights that the call does not use."""
     if all(is_built(node) for node in walk(layer) if isinstance(node, Buildable)):
         return
@@ -284,8 +276,8 @@ def _build_below(layer: Buildable, input_shape: Any) -> None:
     try:
         if input_shape is None:
             raise NotBuiltError(reason, "without a shape nothing can be called", f"{_call_of(layer)}, on an example")
-        if several_shapes.names_of_shapes(type(layer).build):
-            layer.build_for(**several_shapes.example_of(input_shape, layer._gx_example_of))
+        if by_name:
+            layer.build_for(**several_shapes.example_of(type(layer), input_shape, layer._gx_example_of))
         else:
             layer.compute_output_shape(input_shape)
     except GraftaxError as error:

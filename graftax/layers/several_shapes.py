@@ -10,7 +10,7 @@ from typing import Any
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError
 from graftax.layers import shapes
-from graftax.layers.signature import Signature
+from graftax.layers.signature import Signature, signature_of
 
 _SUFFIX = "_shape"
 
@@ -21,10 +21,9 @@ def names_of_shapes(build: Callable[..., Any]) -> tuple[str, ...]:
     parameters = list(inspect.signature(build).parameters.values())[1:]
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         return ()
-    required = [p for p in parameters if p.default is p.empty]
-    named = len(parameters) > 1 and all(p.name.endswith(_SUFFIX) for p in parameters)
-    named = named and parameters[0].name != "input_shape"
-    return tuple(p.name for p in parameters) if len(required) > 1 or named else ()
+    # a default of another kind is that of a setting
+    several = any(p.default is None or p.default is p.empty or p.name.endswith(_SUFFIX) for p in parameters[1:])
+    return tuple(p.name for p in parameters) if several else ()
 
 
 def check_takes_one(build: Callable[..., Any], kind: type[Any]) -> None:
@@ -70,29 +69,66 @@ def of_call(
     if not names:
         return tree.map_structure(shapes.shape_of, signature.argument_of(signature.first, args, kwargs))
     parameters = inspect.signature(build).parameters
-    arguments = [name for name in signature.positions if name != "training" and name not in signature.masks.values()]
+    arguments = _arguments(signature)
+    by_name = _arguments_by_name(names, parameters, signature)
     found = {}
     for name in names:
-        argument = name.removesuffix(_SUFFIX)
-        value = signature.argument_of(argument, args, kwargs) if argument in arguments and argument != name else None
+        argument = by_name[name]
+        value = signature.argument_of(argument, args, kwargs) if argument is not None else None
         if value is not None:
             found[name] = tree.map_structure(shapes.shape_of, value)
-        elif name == names[0] and all(parameters[other].default is None for other in names[1:]):
-            found[name] = tree.map_structure(shapes.shape_of, signature.argument_of(signature.first, args, kwargs))
-        elif parameters[name].default is inspect.Parameter.empty:
+            continue
+        default = parameters[name].default
+        is_lost = argument is None and (default is None or name.endswith(_SUFFIX)) and name != names[0]
+        lost = [one for one in arguments if one not in by_name.values() and _has_shape(signature, one, args, kwargs)]
+        if default is inspect.Parameter.empty or (is_lost and lost):
             wanted = ", ".join(f"{argument}{_SUFFIX}" for argument in arguments) or "input_shape"
+            meant = name.removesuffix(_SUFFIX)
+            why, left_out = f"is no argument of call: {arguments}", ""
+            if argument is not None:
+                why, left_out = "this call leaves out", f", or {name}=None where it may be left out"
             raise ArgumentTypeError(
                 f"build(self, {', '.join(names)}) of {title}",
-                f"{name!r} is to be the shape of {argument!r}, which "
-                + ("this call leaves out" if argument in arguments else f"is no argument of call: {arguments}"),
-                f"def build(self, {wanted}), or {name}=None where it may be left out; build(self, input_shape) gets "
-                "the shape of the first argument",
+                f"{name!r} is to be the shape of {meant!r}, which {why}",
+                f"def build(self, {wanted}){left_out}; build(self, input_shape) gets the shape of the first argument",
             )
     return found
 
 
-def example_of(shapes_by_name: Mapping[str, Any], make: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return the arguments of a call by name, each made of its shape."""
+def _arguments(signature: Signature) -> list[str]:
+    """Return the arguments of `call` that have shapes."""
+    return [name for name in signature.positions if name != "training" and name not in signature.masks.values()]
+
+
+def _arguments_by_name(
+    names: tuple[str, ...], parameters: Mapping[str, inspect.Parameter], signature: Signature
+) -> dict[str, str | None]:
+    """Return the argument of `call` for each parameter of `build`: ``a`` for ``a_shape`` and for ``a``; None for none.
+
+    The first one takes the first argument, whatever its name, if no other one must be given.
+    """
+    arguments = _arguments(signature)
+    found: dict[str, str | None] = {}
+    for name in names:
+        near = (name.removesuffix(_SUFFIX), name)
+        found[name] = next((one for one in near if one in arguments), None)
+    first, *others = names
+    if found[first] is None and all(parameters[name].default is not inspect.Parameter.empty for name in others):
+        found[first] = signature.first
+    return found
+
+
+def _has_shape(signature: Signature, argument: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    value = signature.argument_of(argument, args, kwargs)
+    return any(hasattr(leaf, "shape") for leaf in tree.flatten(value))
+
+
+def example_of(kind: type[Any], shapes_by_name: Mapping[str, Any], make: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the arguments of a call of a layer of a class by name, each made of its shape."""
+    parameters = inspect.signature(kind.build).parameters
+    by_name = _arguments_by_name(names_of_shapes(kind.build), parameters, signature_of(kind.call))
     return {
-        name.removesuffix(_SUFFIX): shapes.map_shapes(make, shape) for name, shape in shapes_by_name.items() if shape
+        by_name[name] or name.removesuffix(_SUFFIX): shapes.map_shapes(make, shape)
+        for name, shape in shapes_by_name.items()
+        if shape
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from graftax.core.errors import ArgumentError, ArgumentTypeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, StateError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Shape
 
@@ -92,6 +92,27 @@ def is_compatible(first: Any, second: Any) -> bool:
     if isinstance(first, list | tuple) and isinstance(second, list | tuple) and len(first) == len(second):
         return all(is_compatible(a, b) for a, b in zip(first, second, strict=True))
     return False
+
+
+def require_compatible(title: str, kind: type[object], built_for: object, input_shape: object) -> None:
+    """Raise if a built layer is to be built for another shape; the size of the batch may be another one.
+
+    Args:
+        title: The layer.
+        kind: Its class.
+        built_for: The shape, or structure of shapes, that it was built for.
+        input_shape: The one that it is to be built for.
+
+    Raises:
+        StateError: they differ.
+    """
+    if not is_compatible(built_for, input_shape):
+        raise StateError(
+            f"{title}.build({input_shape!r:.80}), and it is built for {built_for!r:.80}",
+            "new weights in place of those that it has would be unknown to optimizers, and what was learnt would be "
+            "lost",
+            f"a new {kind.__name__} for another shape; leave the build out where the layer takes such inputs, too",
+        )
 
 
 def is_shape(value: object) -> bool:

@@ -72,6 +72,71 @@ def test_a_single_required_shape_of_any_name_is_that_of_the_first_argument():
         assert layer.shapes == ((4, 3), None)
 
 
+def _layer_with(build, call=lambda self, a, b=None, flag=False: a):
+    """Return a layer whose `build` has these parameters, and keeps what it got."""
+    names = ", ".join(one.split("=")[0] for one in build.split(", "))
+    space = {}
+    exec(f"def build(self, {build}): self.got = ({names},)", space)
+    return type("Built", (gx.Layer,), {"build": space["build"], "call": call})()
+
+
+BOTH = ((4, 3), (4, 2))
+
+
+@pytest.mark.parametrize(
+    ("build", "got"),
+    [
+        ("a, b", BOTH),
+        ("a, b=None", BOTH),
+        ("b=None, a=None", (BOTH[1], BOTH[0])),
+        ("a_shape, b=None", BOTH),
+        ("a_shape, b_shape=None", BOTH),
+        ("input_shape, b_shape=None", BOTH),
+        ("x, b=None", BOTH),
+        ("a_shape, units=5", ((4, 3), 5)),
+        ("input_shape, units=5", ((4, 3), 5)),
+    ],
+)
+def test_each_parameter_gets_the_shape_of_the_argument_of_its_name(build, got):
+    layer, again = _layer_with(build), _layer_with(build)
+    layer(A, B)
+    again(A, b=B)
+    assert layer.got == again.got == got
+
+
+@pytest.mark.parametrize("build", ["a_shape, B_shape=None", "a, c=None", "input_shape, B_shape=None", "a, b_shap, c"])
+def test_a_parameter_of_no_argument_is_refused_where_a_shape_would_be_lost(build):
+    with pytest.raises(ArgumentTypeError, match="which is no argument of call") as caught:
+        _layer_with(build)(A, B)
+    assert "def build(self, a_shape, b_shape" in caught.value.instead
+    if "=" in build:
+        alone = _layer_with(build)
+        alone(A, flag=True)
+        assert alone.got == ((4, 3), None)
+
+
+def test_an_argument_that_is_left_out_is_told_as_such():
+    with pytest.raises(ArgumentTypeError, match="'b' is to be the shape of 'b', which this call leaves out") as caught:
+        _layer_with("a, b")(A)
+    assert "b=None where it may be left out" in caught.value.instead
+
+
+@pytest.mark.parametrize("build", ["a, b=None", "input_shape, b_shape=None"])
+def test_what_is_below_is_built_by_the_names_of_the_call(build):
+    layer = _layer_with(build, lambda self, a, b: self.first(a) + self.second(b))
+    layer.first, layer.second = layers.Dense(2), layers.Dense(2)
+    layer.build((None, 3), (None, 5))
+    assert (layer.first.kernel.shape, layer.second.kernel.shape) == ((3, 2), (5, 2))
+
+
+def test_a_shape_alone_is_that_of_the_input():
+    layer = _layer_with("input_shape, hidden_shape=None", lambda self, a: a)
+    layer.build([None, 3])
+    layer(A)
+    assert layer.input_shape == [None, 3]
+    assert layer.compute_output_shape((None, 3)) == (None, 3)
+
+
 def test_layers_below_are_built_for_the_shapes_of_their_arguments():
     class Nest(gx.Layer):
         def __init__(self):
