@@ -236,17 +236,12 @@ def named(*names: str) -> Selector:
     return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", _Named(wanted))
 
 
-def names_selected(selector: Selector) -> frozenset[str] | None:
-    """Return the names that `named` was given for a selector; None for any other selector."""
-    return selector.test.names if isinstance(selector.test, _Named) else None
-
-
 class _Named:
     def __init__(self, names: frozenset[str]) -> None:
-        self.names = names
+        self.adapter_names = names
 
     def __call__(self, variable: object) -> bool:
-        return adapter_of(variable) in self.names
+        return adapter_of(variable) in self.adapter_names
 
 
 # --- inside -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from graftax.variables.state.memo import read_setting
 from graftax.variables.state.storage import Frame, frames
 
 if TYPE_CHECKING:
-    from graftax.variables.graph.module import Module
+    from graftax.variables.graph.node import Branch
 
 _numbers = itertools.count(1)
 
@@ -32,9 +32,9 @@ class CallContext:
 
     is_training: bool | None
 
-    def __init__(self, root: Module | None, training: bool | None, outer: CallContext | None) -> None:
+    def __init__(self, root: Branch | None, training: bool | None, outer: CallContext | None) -> None:
         self.training = training
-        self.root: Module | None
+        self.root: Branch | None
         self.number: int
         self.frames: tuple[Frame, ...]
         if outer is not None and outer.root is not None:

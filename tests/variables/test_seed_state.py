@@ -237,7 +237,7 @@ def test_whatever_needs_no_shapes_is_there_from_the_start(kind):
     elif isinstance(thing, metrics.Metric) and kind not in (metrics.Metric, metrics.SampleMetric):
         of_labels = "Sparse" in kind.__name__ or kind is metrics.Perplexity
         labels = np.zeros(4, "int32") if of_labels else np.ones((4, 6), "float32")
-        thing.update(labels, np.full((4, 6), 0.5, "float32"))
+        thing.update(labels, np.full((4, 6), 1.0 if kind is metrics.Accuracy else 0.5, "float32"))
     if not isinstance(thing, (metrics.FBetaScore, metrics.R2Score)):  # which learn how many numbers they keep
         assert set(Module.named_variables(thing)) == before
 

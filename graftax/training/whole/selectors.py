@@ -37,7 +37,7 @@ def describe_selector(selector: Selector, describe: Callable[[Any, str], Any], w
         return ["glob", prefixed(selector.test)]
     if selector.kind == "regex":
         return ["regex", *describe_regex(selector.test)]
-    names = adapters.names_selected(selector)
+    names = getattr(selector.test, "adapter_names", None)  # of adapters.named
     if names is not None:
         return ["adapters", sorted(names)]
     return ["of", describe(selector if is_public_selector(selector) else selector.test, f"{where}: {selector.text}")]
