@@ -153,7 +153,7 @@ HALVES = (
 )
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize(
     ("name", "dtype"), crossed([n for n in FLOATING if n not in HALVES], ["int8", "bool", "bfloat16"])
 )

@@ -280,7 +280,7 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
 }
 
 
-@pytest.mark.in_turn(18)
+@pytest.mark.in_turn(18, broad=11)
 @pytest.mark.parametrize("mistake", list(MISTAKES))
 def test_a_mistake_is_found_by_the_rows_that_look_at_it_and_by_no_others(mistake: str) -> None:
     make, start, rows = MISTAKES[mistake]

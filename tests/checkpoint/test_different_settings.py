@@ -78,6 +78,7 @@ def made(kind, /, **settings):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("name", "setting"), ROWS, ids=["-".join(row) for row in ROWS])
 def test_another_value_is_refused_and_the_same_one_restored(saved, name, setting):
     one, other = (made(name, **{setting: value}) for value in OTHERS[name][setting])

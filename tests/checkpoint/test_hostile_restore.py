@@ -90,6 +90,7 @@ def mangled(value, chance, draw):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("rounds", [20, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("part", ["nodes", "slots", "roots", "tensors", "meta", "random", "files"])
 def test_mangled_indexes_are_told_by_name(trained, part, rounds, capsys, monkeypatch):

@@ -51,6 +51,7 @@ def values(layer):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("creator", CREATORS)
 def test_safetensors_there_and_back_is_the_same_weight(ckpt, creator):
     layer = program(creator)

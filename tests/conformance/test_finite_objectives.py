@@ -105,6 +105,7 @@ def test_functions_of_weights_are_finite_in_half_precision(name, dtype):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_are_finite(name):
     targets, predictions = metric_rows.data(METRICS[name], (2, 5))

@@ -85,7 +85,7 @@ def signature(name: str, free: str) -> Signature:
 BATCHED = [name for name in ROWS if name not in {*FOREVER, "dense_1d"}]
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("name", in_lanes(BATCHED, SIBLINGS & {*BATCHED}))
 def test_the_batch_of_every_layer_is_free(name: str) -> None:
     traced = trace(signature(name, "b"))

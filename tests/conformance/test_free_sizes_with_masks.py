@@ -42,7 +42,7 @@ def masked_call(row: Row, constraints: list[str]) -> Traced:
     return trace(Signature(layer, *[Spec(["b", "t", *features])] * row.inputs, constraints=constraints))
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=3)
 @pytest.mark.parametrize("name", in_lanes(USES, SIBLINGS - {"multiply"}))
 def test_layers_of_masked_inputs_have_free_batches_and_steps(name: str) -> None:
     assert masked_call(USES[name], CONSTRAINTS.get(name, [])).signature.free == ["b", "t"]

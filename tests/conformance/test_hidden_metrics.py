@@ -101,7 +101,7 @@ def test_l4_checked_and_eagerly_run_metrics(row):
 NEED_CLASSES = (M.CategoricalAccuracy, M.CategoricalCrossentropy, M.CategoricalHinge, ROWS["top_k"].make)
 
 
-@pytest.mark.in_turn(12, 2)
+@pytest.mark.in_turn(12, 2, broad=7)
 def test_l13_an_empty_batch_changes_nothing(row):
     y, p = data(row)
     metric = row.make()

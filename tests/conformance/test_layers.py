@@ -111,7 +111,7 @@ def test_computing_the_shape_builds_and_draws_nothing(row):
 # --- two backends, eager and compiled -------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=3)
 def test_backends_agree(mode):
     row, training = mode
     results = []
@@ -142,7 +142,7 @@ def test_compiled_equals_eager(mode):
         close(values(twin)[path], value)
 
 
-@pytest.mark.in_turn(6, 2)
+@pytest.mark.in_turn(6, 2, broad=3)
 @pytest.mark.parametrize(("name", "way"), crossed([*ROWS], ["jit", "jit_of_gradient"], SIBLINGS))
 def test_built_inside_a_compiled_function(name, way):
     """Weights made while tracing are those that eager building makes."""

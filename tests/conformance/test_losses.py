@@ -39,7 +39,7 @@ def test_values_are_those_of_the_formula(row, backend, shape):
         np.testing.assert_allclose(row.make(reduction="sum")(y, p), expected.sum(), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(4, broad=2)
 def test_compiled_is_eager(row):
     y, p = data(row)
     loss, weights = row.make(), np.float32([1, 0, 2, 0.5])

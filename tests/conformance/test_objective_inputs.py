@@ -32,7 +32,7 @@ def row(request):
     return request.param
 
 
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(12, broad=7)
 def test_lists_and_arrays_of_every_kind_are_the_same(row):
     y, p = values(row)
     made = row.make()
@@ -59,6 +59,7 @@ LABELLED = {name: row for name, row in ROWS.items() if "sparse" in name and "wei
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("row", LABELLED.values(), ids=LABELLED.keys())
 def test_l11_narrow_labels_of_many_classes(row):
     p = np.random.default_rng(1).uniform(0.1, 1, (4, 300)).astype("float32")
@@ -92,7 +93,7 @@ def test_l8_large_numbers_in_half_precision(row):
         np.testing.assert_allclose(found, wanted, rtol=0.05, atol=0.02)
 
 
-@pytest.mark.in_turn(6, 1)
+@pytest.mark.in_turn(6, 1, broad=3)
 def test_weights_of_every_shape(row):
     y, p = values(row)
     made = row.make()

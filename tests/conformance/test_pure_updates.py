@@ -193,6 +193,7 @@ def test_state_in_the_middle_of_an_accumulation_goes_through_a_checkpoint(row, t
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @every_row
 def test_eager_as_compiled_and_as_in_a_loop_of_minimize(row):
     target = gradients(9)

@@ -27,7 +27,7 @@ def is_real(array: Any) -> bool:
 MODES = [(name, False) for name in LAYERS] + [(name, True) for name in TRAINED]
 
 
-@pytest.mark.in_turn(78, 1, broad=31)
+@pytest.mark.in_turn(78, 1, broad=17)
 @pytest.mark.parametrize("mode", in_lanes(MODES, SIBLINGS), ids=[f"{n}-training" if t else n for n, t in MODES])
 def test_of_layers(mode):
     name, training = mode
@@ -45,7 +45,7 @@ def test_of_layers(mode):
         check_ways(name, total, sources, [*layer.variables, *inputs])
 
 
-@pytest.mark.in_turn(27, broad=11)
+@pytest.mark.in_turn(27, broad=7)
 @pytest.mark.parametrize("name", loss_rows.ROWS)
 def test_of_losses(name):
     row = loss_rows.ROWS[name]
@@ -57,7 +57,7 @@ def test_of_losses(name):
     check_ways(name, lambda: loss(targets, predictions * 1, weights), sources, sources)
 
 
-@pytest.mark.in_turn(44, broad=17)
+@pytest.mark.in_turn(44, broad=9)
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", reparam_cases.ROWS | reparam_cases.PAIRS)
 def test_of_reparametrisations(name, training):
@@ -162,6 +162,7 @@ HYPERPARAMETERS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", HYPERPARAMETERS)
 def test_a_watched_array_as_a_hyperparameter(name):
     """An optimizer keeps the array, not the number that it holds."""

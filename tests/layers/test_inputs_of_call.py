@@ -62,7 +62,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("form", BOTH)
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=3)
 def test_the_call_to_write_takes_what_fit_passes(form, use):
     with pytest.raises(ArgumentTypeError, match="fit, evaluate and predict pass one argument") as caught:
         USES[use](compiled(Pair), BOTH[form])

@@ -180,7 +180,7 @@ class Case:
             np.testing.assert_allclose([compiled, float(sum(self.model.losses))], term, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.in_turn(48, broad=13)
+@pytest.mark.in_turn(48, broad=7)
 @pytest.mark.parametrize(("outer", "inner"), PAIRS, ids="-".join)
 def test_a_layer_that_adds_its_loss_in_training_after_fit(outer, inner):
     Case(outer, inner, "in training", "fit", functional=False, reads=True).check()

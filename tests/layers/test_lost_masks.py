@@ -116,6 +116,7 @@ def test_an_input_that_never_had_a_mask_has_lost_none(body, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("body", LOST)
 def test_a_mask_that_is_lost_is_warned_of_once(body, run):
@@ -125,6 +126,7 @@ def test_a_mask_that_is_lost_is_warned_of_once(body, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", ["eager", "compiled", "predict", "in a chain", "in a call"])
 @pytest.mark.parametrize("body", GRAPHS)
 def test_operations_in_a_graph_of_layers_lose_masks_likewise(body, run):

@@ -160,6 +160,7 @@ def test_a_loss_is_named_also_beside_a_use(body, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("run", ["eager", "compiled"])
 @pytest.mark.parametrize("kind", [Block, Ready])
 @pytest.mark.parametrize("name", NESTED)

@@ -102,6 +102,7 @@ def test_compute_mask_that_returns_none_takes_the_mask_away(make: Callable[[str]
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.filterwarnings("ignore:the mask of the input:UserWarning")
 def test_a_layer_that_says_nothing_takes_the_mask_away(body: str) -> None:

@@ -123,6 +123,7 @@ def test_values_are_those_of_the_formula(backend, make, y, p, formula):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @each
 def test_gradients_are_differences_and_compiled_is_eager(make, y, p, formula):
     loss = make()

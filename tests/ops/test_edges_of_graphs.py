@@ -18,6 +18,7 @@ def messages(nodes, sources, targets, op="segment_sum"):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("wrap", [lambda f: f, gx.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("op", OPS)
 def test_a_nan_at_a_node_without_edges_stays_there(op, wrap):
@@ -28,6 +29,7 @@ def test_a_nan_at_a_node_without_edges_stays_there(op, wrap):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("edge", [2, -1])
 @pytest.mark.parametrize("op", OPS)
 def test_an_edge_out_of_range_is_told(op, edge):

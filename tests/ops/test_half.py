@@ -47,7 +47,7 @@ STAYING: dict[str, tuple[Callable[[Any], Any], np.ndarray[Any, Any]]] = {
 }
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 @both
 @pytest.mark.parametrize(("name", "dtype"), crossed([*STAYING], [*HALVES]))
 def test_l8_half_precision_is_computed_in_float32_and_rounded_once(backend: str, name: str, dtype: str) -> None:

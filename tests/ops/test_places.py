@@ -13,7 +13,7 @@ from graftax.core.errors import ArgumentError, DTypeError, IndexRangeError, Nume
 X = np.arange(6, dtype="float32").reshape(2, 3)
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 @pytest.mark.parametrize(
     "call",
     [

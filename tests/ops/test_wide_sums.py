@@ -29,7 +29,7 @@ USES = {
 
 
 @pytest.mark.optimized
-@pytest.mark.in_turn(16)
+@pytest.mark.in_turn(16, broad=9)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", USES)
 def test_the_gradient_of_what_is_used_often(name, dtype):
@@ -89,6 +89,7 @@ SUMS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_of_many(name, dtype):

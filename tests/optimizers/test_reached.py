@@ -116,6 +116,7 @@ def test_what_a_loss_does_not_reach_is_refused_or_named_and_stays(kind, case, wa
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["AdamW", "SAM", "LBFGS", "Sophia", "Lookahead"])
 def test_frozen_variables_are_refused_alone_and_left_among_others(kind, way):

@@ -47,6 +47,7 @@ def grafted(first):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("creator", KEEPS)
 def test_the_first_graft_goes_on_as_a_part_of_the_second(first, creator):

@@ -67,6 +67,7 @@ def test_twice(name):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("shape", [(4, 4), (6, 2), (2, 5), (2, 2, 3)])
 def test_through_an_assignment(shape):
     """Also of what was orthonormal before: singular values that are all equal."""

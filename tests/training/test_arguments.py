@@ -165,7 +165,7 @@ def test_a4_misspelt_arguments(method, name, meant):
 # --- names of models in other libraries -------------------------------------------------------------------------------
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(4, 1, broad=2)
 @pytest.mark.parametrize("built", [False, True])
 @pytest.mark.parametrize("name", foreign_names.METHODS)
 def test_a4_attributes_from_elsewhere_say_what_to_write_and_that_runs(name, built):

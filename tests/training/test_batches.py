@@ -45,6 +45,7 @@ KINDS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_t2_lists_and_tuples_from_an_iterable_are_batches(kind):
     model, loader = line(metrics=["mae"]), Loader(KINDS[kind])

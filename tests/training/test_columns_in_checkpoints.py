@@ -44,7 +44,7 @@ def _whole(found, path):
 
 @pytest.mark.parametrize("is_built", [True, False], ids=["built", "unbuilt"])
 @pytest.mark.parametrize("way", [_checkpoint, _cover, _overlap, _weights, _whole])
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(5, broad=2)
 def test_a_restored_model_knows_its_columns(way, is_built, tmp_path):
     found, other = trained(), model(2)
     if is_built:

@@ -65,6 +65,7 @@ def compiled(found):
 
 @pytest.mark.parametrize("around", [_own, _deep, _behind, _graph])
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 def test_the_order_of_an_adapted_layer_is_taken(around):
     """The statistics of other columns were used, without a word."""
     one, two = compiled(around(adapted())), compiled(around(adapted(WIDE)))

@@ -37,6 +37,7 @@ AROUND = pytest.mark.parametrize("around", [_in_a_row, _declared, _graph, _deep]
 
 @AROUND
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 def test_a_model_around_a_trained_one_knows_its_columns(around):
     outer = around(inner())
     np.testing.assert_array_equal(outer.predict(table("cab"), verbose=0), outer.predict(X, verbose=0))

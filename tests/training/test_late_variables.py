@@ -218,6 +218,7 @@ def test_a_step_of_ones_own_is_traced_again(whole):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("place", ["loss", "a Variable in a loss", "compute_loss", "regularizer"])
 def test_values_of_a_run_wait_for_what_the_first_step_builds(place, tmp_path):
     def run(epochs, resume):

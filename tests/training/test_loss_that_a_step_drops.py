@@ -172,7 +172,7 @@ USED = {
 
 
 @pytest.mark.parametrize(("kind", "options", "given"), USED.values(), ids=USED)
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 def test_what_a_step_uses_is_let_alone(kind, options, given):
     assert told_by(kind(**options), given) == []
 

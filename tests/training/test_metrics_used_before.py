@@ -16,7 +16,7 @@ WAYS = {
 }
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(4, broad=2)
 @pytest.mark.parametrize("argument", ["metrics", "weighted_metrics"])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_shared_metrics_begin_anew_in_each_model(way, argument):

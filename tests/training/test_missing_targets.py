@@ -23,6 +23,7 @@ WITH_BOTH = ({"a": "mse", "b": "mse"}, {"metrics": {"b": "mae"}})
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("eagerly", [False, True])
 @pytest.mark.parametrize(("loss", "options"), [WITH_METRIC, WITH_BOTH], ids=["metric", "loss"])
 @pytest.mark.parametrize("y", [{"a": A}, {"a": A, "b": None}], ids=["none", "None"])

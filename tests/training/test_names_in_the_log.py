@@ -49,7 +49,7 @@ def generate():
         write(np.zeros((1, steps), "int32"), ops.zeros(()))
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.in_turn(3, 1, broad=2)
 @pytest.mark.parametrize(
     ("run", "expected"),
     [

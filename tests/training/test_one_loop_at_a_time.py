@@ -100,6 +100,7 @@ def test_in_a_callback_the_numbers_of_the_loop_go_on(run, hook):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("step", [0, 2])
 @pytest.mark.parametrize("run", ["evaluate", "test_on_batch"])
 def test_metrics_that_an_inner_loop_makes_first_count_nothing_outside(run, step):

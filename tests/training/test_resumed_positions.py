@@ -295,6 +295,7 @@ class Sequence(Restless):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("epochs", [1, 2])
 @pytest.mark.parametrize(
     "data", [Shuffles, lambda: gx.data.prefetch(Shuffles()), Sequence], ids=["own", "ahead", "index"]

@@ -104,7 +104,7 @@ def values_after(train, model, optimizer):
     return gx.state(model)
 
 
-@pytest.mark.in_turn(120, broad=35)
+@pytest.mark.in_turn(120, broad=19)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("train", WAYS)

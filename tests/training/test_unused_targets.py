@@ -31,6 +31,7 @@ RUNS = ["fit", "evaluate", "train_on_batch", "test_on_batch"]
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(("name", "eagerly"), crossed(RUNS, [False, True]))
 def test_weights_of_an_output_without_a_loss(name, eagerly):
     model = Two()
@@ -56,7 +57,7 @@ def test_weights_in_a_list():
     run("fit", model, [Y["a"], Y["b"]], [W["a"], None])
 
 
-@pytest.mark.in_turn(5, 1)
+@pytest.mark.in_turn(5, 1, broad=2)
 @pytest.mark.parametrize("metrics", [None, {"a": ["mae"], "b": []}])
 @pytest.mark.parametrize("name", RUNS)
 def test_targets_of_an_output_with_neither(name, metrics):

@@ -61,6 +61,7 @@ def test_weights_of_an_output_are_named():
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize(
     "objective",

@@ -147,6 +147,7 @@ def test_t10_raw_scores_are_told_once(loss, run):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_t10_nothing_is_said_of_what_fits(loss):
     activation = {"poisson": "softplus", "binary_crossentropy": "sigmoid"}.get(loss, "softmax")

@@ -32,6 +32,7 @@ MODES = pytest.mark.parametrize("mode", [lambda f: f, gx.jit], ids=["eager", "gx
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @MODES
 @pytest.mark.parametrize("chunk_size", [None, 4])
 def test_a_state_that_is_the_same_for_all_rows_branches(net, mode, chunk_size):

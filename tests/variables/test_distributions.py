@@ -76,6 +76,7 @@ def test_a_refusal_moves_no_stream():
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("kind", [list, np.float32, gx.Variable, ops.asarray])
 @pytest.mark.parametrize("name", ["jax", "numpy"])
 def test_each_draw_may_have_parameters_of_its_own(kind, name, stats):

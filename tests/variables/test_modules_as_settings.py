@@ -64,7 +64,7 @@ KINDS = {
 }
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(6, broad=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_variables_are_those_of_the_model(kind, tmp_path):
     make, argument, shown = KINDS[kind]

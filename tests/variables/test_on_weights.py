@@ -137,7 +137,7 @@ def test_a_whole_model_has_it(kind, how, tmp_path):
     assert float(thing_of(again).s) == 0.25
 
 
-@pytest.mark.in_turn(10)
+@pytest.mark.in_turn(10, broad=7)
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("by", ["fit", "minimize", "compiled minimize"])
 def test_what_a_regularizer_has_is_trained(how, by):

@@ -224,7 +224,7 @@ def without_arguments(kinds):
     return made
 
 
-@pytest.mark.in_turn(3, 1)
+@pytest.mark.in_turn(3, 1, broad=2)
 @pytest.mark.parametrize("kind", without_arguments(public_modules()), ids=lambda kind: kind.__name__)
 def test_whatever_needs_no_shapes_is_there_from_the_start(kind):
     thing = kind()

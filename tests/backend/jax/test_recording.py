@@ -235,6 +235,7 @@ FLOWS = {
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", FLOWS)
 def test_inside_a_block(name):
     same_as_grad(FLOWS[name], SCALAR)

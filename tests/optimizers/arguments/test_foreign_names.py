@@ -49,7 +49,7 @@ def test_a4_an_attribute_of_elsewhere_is_answered_with_a_line_that_runs(name, na
     run(caught.value.instead, names)
 
 
-@pytest.mark.in_turn(4, 1)
+@pytest.mark.in_turn(4, 1, broad=2)
 @pytest.mark.parametrize("name", foreign_names._LINES)
 def test_a4_a_class_of_elsewhere_is_answered_with_a_line_that_runs(name, names):
     for where in (optimizers, schedules):

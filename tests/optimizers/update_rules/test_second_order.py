@@ -277,6 +277,7 @@ def differences(f, x, step=1e-2):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "gradient",
     [np.eye(3) * 2, np.diag([2.0, 2.0, 1.0]), np.float32([[1, 2, 3], [0, 1, 0], [2, 0, 1]]), np.diag([1.0, 1.001, 4])],

@@ -33,7 +33,7 @@ def model(**options):
     return made
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("ahead", [None, 4], ids=["as they come", "prefetched"])
 @pytest.mark.parametrize("together", [1, 3, 8])
 def test_a_loader_may_reuse_its_arrays(together, ahead):

@@ -37,7 +37,7 @@ HELD = {
 }
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(3, broad=2)
 @pytest.mark.parametrize("held", HELD)
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_in_an_attribute(held, pair):

@@ -255,7 +255,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(8, broad=4)
 @pytest.mark.parametrize(("make", "traces"), FORMS, ids=[make.__name__ for make, _ in FORMS])
 def test_what_the_function_changes_itself_is_seen_by_the_next_call(make, traces):
     eager, compiled = make(), gx.jit(make())

@@ -100,6 +100,7 @@ def test_scan_over_layers_equals_the_loop_with_statistics_and_streams(mode):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @modes
 @pytest.mark.parametrize("wrap", [plain, gx.remat], ids=["plain", "remat"])
 def test_scan_gradients_equal_those_of_the_loop(mode, wrap):

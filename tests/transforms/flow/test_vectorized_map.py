@@ -73,6 +73,7 @@ def test_chunk_sizes_that_are_none(chunk_size):
 
 
 @pytest.mark.broad
+@pytest.mark.in_turn(3)
 @modes
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_vm6_rows_draw_their_own_numbers_and_the_stream_moves_on(mode, chunk_size):
