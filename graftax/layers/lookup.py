@@ -361,7 +361,7 @@ def batches_of(data: Any) -> Iterable[Any]:
         )
     several = not hasattr(data, "shape") and not isinstance(data, list | tuple | str | bytes)
     for batch in data if several else (data,):
-        if _has_targets(batch):
+        if isinstance(batch, tuple) and _has_targets(batch):
             raise ArgumentTypeError(
                 f"adapt got {'batches that are tuples' if several else 'a tuple'} of {len(batch)} parts",
                 "a tuple is (x, y), as for fit, and adapt takes no targets",
@@ -370,9 +370,9 @@ def batches_of(data: Any) -> Iterable[Any]:
         yield batch
 
 
-def _has_targets(batch: object) -> bool:
-    """Tell whether it is a tuple of arrays, or of texts and numbers, and not one of tokens."""
-    if not isinstance(batch, tuple) or len(batch) not in (2, 3):
+def _has_targets(batch: tuple[object, ...]) -> bool:
+    """Tell whether it is one of arrays, or of texts and numbers, and not one of tokens."""
+    if len(batch) not in (2, 3):
         return False
     leaves = [next(iter(tree.flatten(part)), None) for part in batch]
     kinds = {isinstance(leaf, str | bytes) for leaf in leaves if leaf is not None}
