@@ -36,6 +36,13 @@ def test_compiled_code_looks_at_triangles_only_when_it_is_checked(op) -> None:
         np.testing.assert_allclose(np.abs(found), np.abs(wanted), rtol=1e-5)
 
 
+@pytest.mark.parametrize("op", OF_HERMITIAN, ids=lambda op: op.__name__)
+def test_a_constant_of_compiled_code_is_looked_at(op) -> None:
+    gx.jit(lambda: op(np.eye(2, dtype="float32")))()
+    with pytest.raises(ArgumentError, match=r"x\[0, 1\] = 1"):
+        gx.jit(lambda: op(M))()
+
+
 @both
 @pytest.mark.parametrize("op", OF_HERMITIAN, ids=lambda op: op.__name__)
 def test_rounding_makes_no_matrix_unsymmetric(backend: str, op) -> None:
