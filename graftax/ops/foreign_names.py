@@ -30,6 +30,7 @@ _OPS = {
     "gammaln": "lgamma",
     "loggamma": "lgamma",
     "psi": "digamma",
+    "inv_ex": "inv",
     "erf_inv": "erfinv",
     "hardtanh": "hard_tanh",
     "hardsigmoid": "hard_sigmoid",
