@@ -50,7 +50,7 @@ class Bidirectional(Layer):
 
     compiles_call = True
 
-    layer = OfConstructor("layer.forward_layer = ..., and layer.backward_layer = ... with go_backwards=True")
+    layer = OfConstructor("both.forward_layer = ..., and both.backward_layer = ... with go_backwards=True")
 
     def __init__(
         self,

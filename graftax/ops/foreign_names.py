@@ -183,13 +183,13 @@ _LINES = {
     "vecdot": "ops.sum(ops.conj(x) * y, axis=-1)",
     "cho_factor": "ops.cholesky(x)",
     "pinvh": "ops.pinv(x)",
-    "expm": "jax.scipy.linalg.expm(x): there is none here, and functions of JAX take arrays, too",
-    "matrix_exp": "jax.scipy.linalg.expm(x): there is none here, and functions of JAX take arrays, too",
+    "expm": "expm(x) of the library of the backend: there is none here, and its functions take arrays, too",
+    "matrix_exp": "expm(x) of the library of the backend: there is none here, and its functions take arrays, too",
     "sqrtm": "values, vectors = ops.eigh(x), and (vectors * ops.sqrt(values)) @ ops.conj(vectors.mT), for a matrix x "
     "that is Hermitian",
     "logm": "values, vectors = ops.eigh(x), and (vectors * ops.log(values)) @ ops.conj(vectors.mT), for a matrix x "
     "that is Hermitian",
-    "lu_solve": "jax.scipy.linalg.lu_solve(factors, y): there is none here, and functions of JAX take arrays, too",
+    "lu_solve": "lu_solve(factors, y) of the library of the backend: there is none here, and its functions take arrays, too",
     "argwhere": "ops.stack(ops.nonzero(x), axis=-1)",
     "column_stack": "ops.stack(arrays, axis=-1)",
     "fmax": "ops.where(ops.isnan(x), y, ops.where(ops.isnan(y), x, ops.maximum(x, y)))",

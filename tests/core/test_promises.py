@@ -114,6 +114,9 @@ def test_every_flag_of_a_class_is_decided():
     notes = {"_gx_warned", "_gx_makes_mask", "_gx_casts", "_gx_frozen", "_gx_watched", "_gx_lacks_weights"}
     notes |= {
         "_gx_looked_through",
+        "_broadcasts",
+        "_gx_asks_for_mask",
+        "_gx_mixes_features",
         "_gx_looked_for_unheld",
         "_gx_run_eagerly",
         "_gx_decay_in_doubt",

@@ -121,7 +121,7 @@ NESTED = {
     "lost outside of the block": (lambda b, x: b.lstm(x), lambda m, x, h: m.block(h * 2), 1),
     "lost inside": (lambda b, x: b.lstm(b.dense(x) * 2), lambda m, x, h: m.block(h), 1),
     "kept": (lambda b, x: b.dense(x), lambda m, x, h: m.lstm(m.block(h)), 0),
-    "used up inside": (lambda b, x: b.lstm(x), lambda m, x, h: m.block(h), 0),
+    "used up inside": (lambda b, x: b.lstm(x), lambda m, x, h: m.block(h), {Ready: 1}),
     "none inside": (lambda b, x: b.lstm(x), lambda m, x, h: m.block(m.plain(OTHERS)) + m.pool(h)[:, :3], 0),
 }
 
@@ -166,7 +166,8 @@ def test_a_loss_is_named_also_beside_a_use(body, run):
 @pytest.mark.parametrize("name", NESTED)
 def test_layers_of_the_user_in_one_of_the_user(name, kind, run):
     inside, body, expected = NESTED[name]
-    assert len(told(run_of(Parts(body, kind(inside)), run))) == expected
+    wanted = expected.get(kind, 0) if isinstance(expected, dict) else expected  # a mask that does not fit the output
+    assert len(told(run_of(Parts(body, kind(inside)), run))) == wanted
 
 
 @pytest.mark.parametrize("kind", [Block, Ready])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import layers, losses, metrics
+from graftax import layers, losses, metrics, ops
 
 TOKENS = np.array([[4, 2, 7, 0, 0], [1, 5, 3, 6, 0]])
 KEPT = TOKENS != 0
@@ -102,6 +102,8 @@ def test_every_loss_and_metric_heeds_a_mask_that_is_carried(kind, model, targets
             make = partial(kind, k=1)
     if kind is losses.GaussianNLL:
         scores = gx.Sequential([layers.Embedding(10, 8, mask_zero=True), layers.Dense(2)])(TOKENS)
+    if kind is metrics.Accuracy:
+        scores = layers.Activation(ops.round)(scores)
     plain = np.asarray(scores)
     found, expected, all_of_them = (
         make()(*given, scores),

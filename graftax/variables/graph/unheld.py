@@ -39,7 +39,7 @@ def look_for_unheld(nodes: Iterable[Node]) -> None:
                     user_line.warn(
                         f"{type(module).__name__}.{way}.{name} is a {type(node).__name__} in an attribute of a "
                         "Variable, and no Module holds it: it is not found there, neither trained nor saved. Hold it, "
-                        f"too: layer.{way}_{name} = layer.{way}.{name}"
+                        f"too: holder.{way}_{name} = holder.{way}.{name}"
                     )
 
 
