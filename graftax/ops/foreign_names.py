@@ -189,7 +189,7 @@ _LINES = {
     "that is Hermitian",
     "logm": "values, vectors = ops.eigh(x), and (vectors * ops.log(values)) @ ops.conj(vectors.mT), for a matrix x "
     "that is Hermitian",
-    "lu_solve": "lu_solve(factors, y) of the library of the backend: there is none here, and its functions take arrays, too",
+    "lu_solve": "lu_solve(factors, y) of the library of the backend: none is here, and its functions take arrays, too",
     "argwhere": "ops.stack(ops.nonzero(x), axis=-1)",
     "column_stack": "ops.stack(arrays, axis=-1)",
     "fmax": "ops.where(ops.isnan(x), y, ops.where(ops.isnan(y), x, ops.maximum(x, y)))",
