@@ -16,12 +16,12 @@ class OfConstructor:
 
     Example:
         >>> from graftax.layers import LSTM, Bidirectional
-        >>> layer = Bidirectional(LSTM(2))
+        >>> both = Bidirectional(LSTM(2))
         >>> try:
-        ...     layer.layer = LSTM(3)
+        ...     both.layer = LSTM(3)
         ... except AssignmentError as error:
         ...     print(error.instead)
-        layer.forward_layer = ..., and layer.backward_layer = ... with go_backwards=True
+        both.forward_layer = ..., and both.backward_layer = ... with go_backwards=True
     """
 
     def __init__(self, instead: str) -> None:

@@ -106,6 +106,7 @@ class Layer(AddsLosses, KnowsColumns):
         cls._gx_makes_mask = cls.compute_mask is not Layer.compute_mask
         if not cls._gx_hands_on_masks:
             withdraw(cls, Layer, "supports_masking", "call")
+            withdraw(cls, Layer, "_gx_mixes_features", "call")
 
     def __init__(self, name: str | None = None, trainable: bool = True, dtype: str | DTypePolicy | None = None) -> None:
         super().__init__(name)

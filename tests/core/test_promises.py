@@ -33,6 +33,7 @@ def own(self: object, *args: Any, **kwargs: Any) -> None:
 PROMISES = {
     "elementwise": Promise(Rule, "update", gx.optimizers.Adam),
     "supports_masking": Promise(Layer, "call", gx.layers.Dense),
+    "_gx_mixes_features": Promise(Layer, "call", gx.layers.Dense),
     "form": Promise(Loss, "call", gx.losses.CategoricalCrossentropy),
     "checks_mask": Promise(Loss, "check_targets", gx.losses.CTC),
     "form of metrics": Promise(SampleMetric, "values", gx.metrics.CategoricalAccuracy),
@@ -48,6 +49,8 @@ KEPT = {
     "calls_python": "True is the careful answer: steps wait for Python",
     "_gx_mixes_samples": "True is the careful answer: a mask reaches the layer in TimeDistributed",
     "_gx_hands_on_masks": "the mask is that which the layers inside have set, or none",
+    "_gx_asks_for_mask": "True is the careful answer: what compute_mask gives is checked",
+    "_broadcasts": "of check_inputs, whichever call asks it",
     "_gx_takes_wide": "True is the careful answer: fractions come unrounded",
     "_gx_requires_columns": "of tables, whose labels are compared whatever is computed",
     "_gx_in_a_row": "how it is constructed, from a list of layers",
@@ -114,9 +117,6 @@ def test_every_flag_of_a_class_is_decided():
     notes = {"_gx_warned", "_gx_makes_mask", "_gx_casts", "_gx_frozen", "_gx_watched", "_gx_lacks_weights"}
     notes |= {
         "_gx_looked_through",
-        "_broadcasts",
-        "_gx_asks_for_mask",
-        "_gx_mixes_features",
         "_gx_looked_for_unheld",
         "_gx_run_eagerly",
         "_gx_decay_in_doubt",
