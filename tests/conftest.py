@@ -43,7 +43,11 @@ os.environ.setdefault(
     else "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     + " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10."),
 )
-os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8" * ("--devices" in sys.argv)
+if "--devices" in sys.argv:
+    os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
+    # Devices wait for one another in threads, of which XLA makes one for each: on a busy machine, threads that do other
+    # work were missing, and XLA ended the process after 40 seconds.
+    os.environ.setdefault("NPROC", "32")
 
 import pytest
 from hypothesis import settings

@@ -58,7 +58,8 @@ def launched(
     launcher: str = "torchrun",
 ) -> list[Ended]:
     """Run a file as it stands in so many processes, in a folder, with the variables that a launcher sets."""
-    shared = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    shared = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "NPROC": "32"}  # threads: see tests/conftest.py
     command = [sys.executable, "-W", warnings, str(program), *map(str, arguments)]
     own = [_variables(launcher, count, number) for number in range(count)] if count > 1 else [{}]
     if launcher == "torchrun" and count > 1:

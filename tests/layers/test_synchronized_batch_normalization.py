@@ -139,7 +139,8 @@ def test_on_eight_devices():
     np.testing.assert_allclose(np.asarray(own).reshape(8, 4, 3).mean(axis=1), 0, atol=1e-4)
     print("eight agree")
     """
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "NPROC": "32"}  # threads: see tests/conftest.py
+    environment = {**os.environ, **flags, "JAX_PLATFORMS": "cpu"}
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], env=environment, capture_output=True, text=True, timeout=300
     )

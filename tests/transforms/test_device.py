@@ -54,7 +54,7 @@ print("ok")
 @pytest.mark.broad
 def test_dv1_dv3_two_devices():
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
-    env = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    env = {**os.environ, "XLA_FLAGS": flags, "NPROC": "32", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-W", "error", "-c", TWO_DEVICES]
     run = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
     assert run.stdout.strip() == "ok", run.stderr
