@@ -238,14 +238,38 @@ def _contents(value: object) -> object:
     if isinstance(value, Module):
         return _values_of(value)
     if isinstance(value, dict):
-        return [(key, id(part)) for key, part in value.items()]
+        return [(key, _Part(part)) for key, part in value.items()]
     if isinstance(value, list | tuple | deque):
-        return [id(part) for part in value]
+        return [_Part(part) for part in value]
     if isinstance(value, set | frozenset):
         return set(value)
     if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
         return object()
     return repr({name: _copy_as_plain(part) for name, part in _attributes(value, frozenset()) if _is_plain(part)})
+
+
+class _Part:
+    """Stands for an element, and does not keep it where that is possible: equal to others of the same object.
+
+    Its ``id`` would not do, which another object gets when it is gone.
+    """
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, value: object) -> None:
+        try:
+            self._kept: object = ref(value)
+        except TypeError:  # such as a number or a tuple
+            self._kept = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Part):
+            return False
+        if not isinstance(self._kept, ref) or not isinstance(other._kept, ref):
+            return self._kept is other._kept
+        return self._kept() is not None and self._kept() is other._kept()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _values_of(module: Module) -> dict[int, Any]:
