@@ -233,15 +233,21 @@ def named(*names: str) -> Selector:
         ['kernel/adapters/poet/down', 'kernel/adapters/poet/up']
     """
     wanted = frozenset(_check_names(names, "named"))
-    return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", _Named(wanted))
+    return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", OfAdapters(wanted))
 
 
-class _Named:
+class OfAdapters:
+    """The test of the selector that `named` returns.
+
+    Args:
+        names: The names of the adapters.
+    """
+
     def __init__(self, names: frozenset[str]) -> None:
-        self.adapter_names = names
+        self.names = names
 
     def __call__(self, variable: object) -> bool:
-        return adapter_of(variable) in self.adapter_names
+        return adapter_of(variable) in self.names
 
 
 # --- inside -----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 from graftax.checkpoint.values import MAX_DEPTH, MAX_LENGTH
 from graftax.core import user_line
 from graftax.core.keywords import Constructed
+from graftax.core.ours import is_ours
 from graftax.training.hooks.callback import Callback
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -45,7 +46,7 @@ def defines_get_state(callback: object) -> bool:
     if kind.get_state is not Callback.get_state:
         return True
     bases = [base for base in kind.__mro__ if base not in (Callback, Constructed, object)]
-    return any(base.__module__.startswith("graftax.") for base in bases)
+    return any(map(is_ours, bases))
 
 
 class PlainAttributes:

@@ -37,9 +37,8 @@ def describe_selector(selector: Selector, describe: Callable[[Any, str], Any], w
         return ["glob", prefixed(selector.test)]
     if selector.kind == "regex":
         return ["regex", *describe_regex(selector.test)]
-    names = getattr(selector.test, "adapter_names", None)  # of adapters.named
-    if names is not None:
-        return ["adapters", sorted(names)]
+    if isinstance(selector.test, adapters.OfAdapters):
+        return ["adapters", sorted(selector.test.names)]
     return ["of", describe(selector if is_public_selector(selector) else selector.test, f"{where}: {selector.text}")]
 
 
