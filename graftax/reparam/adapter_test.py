@@ -16,4 +16,5 @@ class OfAdapters:
         self.names = names
 
     def __call__(self, variable: object) -> bool:
+        """Tell whether a Variable does."""
         return adapter_of(variable) in self.names
