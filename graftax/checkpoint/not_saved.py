@@ -9,7 +9,8 @@ import numpy as np
 from graftax.checkpoint.children import keeps_state
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.paths import join
-from graftax.core.assigned_names import assigned_by_ours, is_ours
+from graftax.core.assigned_names import assigned_by_ours
+from graftax.core.ours import is_ours
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import holds_node, names_by_class
 

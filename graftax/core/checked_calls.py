@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.later import import_later
+from graftax.core.ours import is_ours
 from graftax.core.short_traceback import shorten
 from graftax.core.wrapping import wraps
 
@@ -62,7 +63,7 @@ def check_calls(cls: type[Any], *names: str) -> None:
         cls: The class, which has just been defined.
         names: The names of the methods; two names of one method get the same one.
     """
-    if not cls.__module__.startswith("graftax."):
+    if not is_ours(cls):
         return
     made: dict[Any, Callable[..., Any]] = {}
     for name in names:

@@ -53,16 +53,6 @@ class Absent:
         raise attributes.absent_error(owner, self._name)
 
 
-def is_ours(kind: type[Any]) -> bool:
-    """Tell whether a class is part of this package.
-
-    Example:
-        >>> is_ours(Fallback), is_ours(int)
-        (True, False)
-    """
-    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
-
-
 def is_same_setting(value: object, other: object) -> bool:
     """Tell whether a setting that is assigned is the one that is there.
 

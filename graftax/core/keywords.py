@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graftax.core.argument_kinds import misfit, plain_kinds
 from graftax.core.errors import GraftaxError
 from graftax.core.later import import_later
+from graftax.core.ours import is_ours
 from graftax.core.wrapping import wraps
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ class Constructed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            ours = cls.__module__.startswith("graftax.")
-            cls.__init__ = _wrap_constructor(cls.__init__, cls.__name__, ours)  # type: ignore[method-assign]
+            cls.__init__ = _wrap_constructor(cls.__init__, cls.__name__, is_ours(cls))  # type: ignore[method-assign]
 
 
 def _wrap_constructor(init: Callable[..., None], owner: str, ours: bool) -> Callable[..., None]:

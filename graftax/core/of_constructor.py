@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graftax.core.descriptors import is_ours
 from graftax.core.errors import AssignmentError
+from graftax.core.ours import is_ours
 
 
 class OfConstructor:

@@ -23,7 +23,7 @@ from graftax.reparam.base import Reparam
 from graftax.transforms.compile.key import SCALARS, is_static
 from graftax.transforms.compile.reach import find_modules
 from graftax.transforms.lifting.frames import Abstract, CompileFrame
-from graftax.variables.state.storage import Storage, frames, stand_ins
+from graftax.variables.state.storage import Storage, frames, next_number, stand_ins
 
 
 class Input(NamedTuple):
@@ -145,6 +145,7 @@ def trace(
         written = [(one, value) for one, value in frame.last_values() if not one.passing or one in lift.cells]
         return results, cast("list[tuple[Any, Any]]", written)
 
+    since = next_number()
     program = backend.compiling.trace(run, leaves)
     for look in before:
         look()
@@ -154,7 +155,7 @@ def trace(
     if makes:
         gc.collect()  # a caught exception may hold them in a reference cycle
     folding.check()
-    _check_owned(program)
+    _check_owned(program, since)
     if program.written and not signature.assigns:
         raise _assignment_error(signature, cast("list[Storage]", list(program.written)))
     folded = {
@@ -217,9 +218,9 @@ def _result(value: object) -> Any:
     return registry.current().arrays.asarray(value)
 
 
-def _check_owned(program: Program) -> None:
+def _check_owned(program: Program, since: int) -> None:
     for storage in cast("list[Storage]", [*program.read_only, *program.written]):
-        if storage.user is None and not storage.passing:
+        if storage.is_abandoned(since):
             raise StateError(
                 f"the function makes a Variable of shape {tuple(storage.buffer.shape)} that nobody keeps",
                 "in Python it would be new at every call, and in the artefact it would keep its value",

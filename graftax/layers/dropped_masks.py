@@ -8,6 +8,7 @@ import numpy as np
 
 from graftax.core import tree, user_line
 from graftax.core.free_sizes import is_free
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Shape
 from graftax.layers.signature import signature_of
 
@@ -23,7 +24,7 @@ def warn(layer: Any) -> None:
             f"Its call takes the mask. If it has used it up, and the output has no such steps, {none} that returns "
             "None; if the output has the same mask, set supports_masking = True on the class."
         )
-    elif type(layer).__module__.startswith("graftax."):
+    elif is_ours(type(layer)):
         what = "If hidden positions are to count like the others, say so: mask=None in the call."
     else:
         what = f"Set supports_masking = True on the class, or {none}."
@@ -65,7 +66,7 @@ def _warn_unfitting(layer: Any, mask: Shape, output: Shape) -> None:
         return
     object.__setattr__(layer, "_gx_warned", True)
     what = "The class has supports_masking = True: define compute_mask(self, inputs, mask), for that of the output."
-    if type(layer).__module__.startswith("graftax."):
+    if is_ours(type(layer)):
         what = "Instead: ops.where(mask, x, 0) in place of x, if hidden numbers are not to count; it has no mask."
     user_line.warn(
         f"the mask of the input of {layer._gx_title()} is dropped: it is of shape {mask}, the output is of shape "

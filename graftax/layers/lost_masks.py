@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graftax.core import masked_arrays, tree, user_line
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array
 from graftax.layers import mask_losses
 from graftax.layers.mask_losses import Loss, Screen
@@ -83,8 +84,8 @@ class Watch(Screen):
         if frames.read() is self.frames:
             # an input of the call itself has lost nothing between layers
             is_given = any(consumer.value is leaf for leaf in tree.flatten([list(self._args), self._kwargs]))
-            is_ours = type(consumer.layer).__module__.startswith("graftax.")
-            counts = is_ours and not is_given and masks.watches.get()[-1] is self
+            takes = is_ours(type(consumer.layer))
+            counts = takes and not is_given and masks.watches.get()[-1] is self
             self._notes().unmasked.append((consumer._replace(value=None), counts))
 
     def _notes(self) -> _Notes:
@@ -166,7 +167,7 @@ def watched(
         kwargs: What it is given by name.
     """
     kind = type(layer)
-    puts_together = not kind.__module__.startswith("graftax.") or vars(layer).get("_gx_graph") is not None
+    puts_together = not is_ours(kind) or vars(layer).get("_gx_graph") is not None
     if not puts_together or layer._gx_makes_mask:
         return layer.call, None
     # one that is not watched any more is still none of what watches the call around

@@ -14,6 +14,7 @@ import numpy as np
 from graftax.backend import registry, traced_checks
 from graftax.backend.axis_origins import AxisOrigin, AxisQuestion
 from graftax.core import tree
+from graftax.core.ours import is_ours
 from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import Array
 from graftax.core.user_line import Place
@@ -207,8 +208,7 @@ def _is_inside_of_consumer(inner: Any, outermost: object) -> bool:
     node: Any = None if inner is None else inner._gx_owner
     while node is not None and node is not outermost:
         kind = type(node)
-        is_ours = kind.__module__.startswith("graftax.") and hasattr(kind, "supports_masking")
-        if is_ours and signature_of(kind.call).masks:
+        if is_ours(kind) and hasattr(kind, "supports_masking") and signature_of(kind.call).masks:
             return True
         node = node._gx_owner
     return False

@@ -12,6 +12,7 @@ from graftax.backend import registry, traced_checks
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, GraftaxError, ShapeError
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array, unwrap
 from graftax.layers import dropped_masks, lost_masks
 from graftax.layers.signature import Signature
@@ -264,7 +265,7 @@ def _with_own_mask(
         return out  # the layers inside have said it
     mask = masks_by_name.get(signature.masks.get(signature.first or "", "mask"))
     if layer._gx_makes_mask or (mask is not None and (layer.supports_masking or not met)):
-        ours = type(layer).__module__.startswith("graftax.")
+        ours = is_ours(type(layer))
         made = None if told_none else layer.compute_mask(inputs, mask)
         if not layer._gx_makes_mask:
             made = dropped_masks.drop_unfitting(layer, made, inputs, out)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graftax.core.descriptors import is_ours
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Initializer, VariableLike
 from graftax.variables import constraints, initializers, regularizers
 from graftax.variables.constraints import ConstraintLike

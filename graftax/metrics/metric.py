@@ -10,8 +10,9 @@ import numpy as np
 
 from graftax.backend.registry import current
 from graftax.core import user_line
-from graftax.core.descriptors import is_ours, is_same_setting
+from graftax.core.descriptors import is_same_setting
 from graftax.core.errors import ArgumentTypeError, AssignmentError
+from graftax.core.ours import is_ours
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
 from graftax.core.undefined import undefined_error

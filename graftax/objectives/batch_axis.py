@@ -15,6 +15,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.errors import ArgumentTypeError, GraftaxError, ShapeError
 from graftax.core.foreign_errors import translate
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array, Shape
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
@@ -27,7 +28,7 @@ def is_of_user(function: Callable[..., Any]) -> bool:
         >>> is_of_user(ops.mean), is_of_user(max)
         (False, True)
     """
-    return not str(getattr(function, "__module__", "")).startswith("graftax.")
+    return not is_ours(function)
 
 
 def check_returned(role: str, function: Callable[..., Any], result: object) -> None:

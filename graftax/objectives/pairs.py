@@ -8,6 +8,7 @@ from typing import Any
 from graftax import ops
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ShapeError
+from graftax.core.ours import is_ours
 from graftax.core.tree import flatten, map_structure
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.variables.floating import to_floating
@@ -40,7 +41,7 @@ def with_rank_of(y_true: Any, y_pred: Any, formula: Any) -> Any:
         y_pred: Likewise.
         formula: The function or method that gets both.
     """
-    ours = str(getattr(formula, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]
+    ours = is_ours(formula)
     if ours or not (hasattr(y_true, "shape") and hasattr(y_pred, "shape")):
         return y_true
     if y_pred.shape == (*y_true.shape, 1):

@@ -12,7 +12,8 @@ from graftax.core.errors import ArgumentTypeError, GraftError
 from graftax.core.namespaces import make_getattr as _answering
 from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
-from graftax.reparam.adapted import Adapted, adapter_of
+from graftax.reparam.adapted import Adapted
+from graftax.reparam.adapter_test import OfAdapters
 from graftax.reparam.base import leaves_of
 from graftax.reparam.distance import check_tolerance, distance, tolerance_for
 from graftax.reparam.places import expressions, give_penalty, replace, thaw
@@ -233,15 +234,7 @@ def named(*names: str) -> Selector:
         ['kernel/adapters/poet/down', 'kernel/adapters/poet/up']
     """
     wanted = frozenset(_check_names(names, "named"))
-    return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", _Named(wanted))
-
-
-class _Named:
-    def __init__(self, names: frozenset[str]) -> None:
-        self.adapter_names = names
-
-    def __call__(self, variable: object) -> bool:
-        return adapter_of(variable) in self.adapter_names
+    return Selector("predicate", f"adapters.named({', '.join(map(repr, names))})", OfAdapters(wanted))
 
 
 # --- inside -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_floating, is_inexact
 from graftax.core.errors import AssignmentError, CreatorError, DTypeError, ShapeError
+from graftax.core.ours import is_ours
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Shape, VariableLike, unwrap
 from graftax.core.undefined import undefined_error
@@ -89,11 +90,7 @@ class Reparam(HasSettings, Arithmetic):
     def inverse(self, value: Array) -> None:
         """Assign the parts so that `forward` gives ``value``, as nearly as it can."""
         kind = type(self).__name__
-        define = (
-            ""
-            if type(self).__module__.startswith("graftax.")
-            else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
-        )
+        define = "" if is_ours(type(self)) else f"def inverse(self, value) in {kind}, with {self._assignments()}; or "
         raise AssignmentError(
             f"assignment to {self._gx_place!r}, which {kind} computes",
             f"{kind} defines no inverse, which finds parts for a value",

@@ -7,6 +7,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from graftax.core import tree
+from graftax.core.ours import is_ours
 from graftax.layers.added_losses import terms_read, unread_terms
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metrics
@@ -110,7 +111,7 @@ def _names_in(kind: type) -> Iterator[str]:
 
 
 def _users_classes(kind: type) -> list[type]:
-    return [base for base in kind.__mro__ if base.__module__.partition(".")[0] != "graftax"]
+    return [base for base in kind.__mro__ if not is_ours(base)]
 
 
 def _names_of(code: CodeType) -> Iterator[str]:

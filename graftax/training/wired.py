@@ -10,6 +10,7 @@ import numpy as np
 from graftax.core import tree
 from graftax.core.descriptors import Fallback
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingAttributeError, StateError
+from graftax.core.ours import is_ours
 from graftax.core.scopes import ScopeStack
 from graftax.layers.input_layer import InputLayer
 from graftax.layers.layer import Layer
@@ -91,7 +92,7 @@ class Wired(Layer):
         self._gx_input_shape = map_leaves(lambda leaf: leaf.shape, inputs)
         object.__setattr__(self, "supports_masking", True)
         object.__setattr__(self, "_gx_hands_on_masks", True)
-        if type(self).__module__.startswith("graftax."):
+        if is_ours(type(self)):
             object.__setattr__(self, "compiles_call", True)  # if the calls of all layers can be compiled
         self._gx_mark_built()
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 from graftax.backend import registry
 from graftax.backend.protocol import Backend
 from graftax.core.errors import ArgumentError, CompileError
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array, DTypeLike, Initializer, Shape, unwrap
 from graftax.core.user_functions import value_of
 from graftax.variables import initializers
@@ -105,7 +106,7 @@ def _is_constant(initializer: Initializer) -> bool:
     """Tell whether it gives one number everywhere, and no array that somebody has."""
     if not isinstance(initializer, BaseInitializer) or initializer.draws:
         return False
-    return type(initializer).__module__.startswith("graftax.") and not any(
+    return is_ours(type(initializer)) and not any(
         getattr(setting, "shape", ()) for setting in vars(initializer).values()
     )
 

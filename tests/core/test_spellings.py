@@ -36,7 +36,7 @@ def test_graft_freeze_explain_and_rules_take_names(model):
     assert [row.path for row in gx.explain(model, "**/body/**/down").rows] == [
         "layers/1/layers/0/kernel/adapters/lora/down"
     ]
-    optimizer = gx.optimizers.SGD(0.1, rules=[("**/body/**", {"learning_rate_multiplier": 0.0})])
+    optimizer = gx.optimizers.SGD(0.1, rules=[("**/body/**", {"learning_rate_multiplier": 0.5})])
     model.compile(optimizer, "mse")
     model.fit(np.ones((2, 4), "float32"), np.ones((2, 2), "float32"), verbose=0)
 

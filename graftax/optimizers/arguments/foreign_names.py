@@ -13,6 +13,7 @@ from graftax.core.attributes import OF_OPTIMIZERS, Answer
 from graftax.core.errors import MissingAttributeError
 from graftax.core.foreign_keywords import KEYWORDS
 from graftax.core.known_names import ForeignNames, squash
+from graftax.core.ours import is_ours
 
 _SAVED = 'graftax.Checkpoint(model=model, optimizer=optimizer).save("here")'
 _RESTORED = 'graftax.Checkpoint(model=model, optimizer=optimizer).restore("here")'
@@ -171,7 +172,7 @@ def refuse_assignment(owner: object, name: str, value: object) -> None:
         MissingAttributeError: it would be kept, and nothing would look at it.
     """
     kind = type(owner)
-    if name.startswith("_") or hasattr(kind, name) or not _is_ours(kind):
+    if name.startswith("_") or hasattr(kind, name) or not is_ours(kind):
         return
     names = names_of(kind)
     instead = None if name in names else _suggest_assignment(owner, name, value, names)
@@ -216,7 +217,3 @@ def _names_of(kind: Any) -> tuple[str, ...]:
 
 names_of: Callable[[Any], tuple[str, ...]] = cache(_names_of)
 """The arguments of a class, with those of its bases as far as it passes them on."""
-
-
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]

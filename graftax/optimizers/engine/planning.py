@@ -235,6 +235,8 @@ class Planning(Rule, Averaging):
         self._gx_check_rules(variables)
         trainable = [v for v in variables if not self._gx_settings(v).frozen and v.trainable]
         require_floating(trainable)
+        if self._gx_has_rules():
+            self._gx_rules.unmoved.look(self, variables, lambda one: self._gx_follow(self._gx_settings(one))[1])
         keepers = self._gx_family()
         if left := list(dict.fromkeys(path for one in keepers for path in one._gx_slots.paths_left_behind(trainable))):
             warn_of_copy(self, left)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graftax import ops
+from graftax.core import user_line
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError, SelectorError
 from graftax.core.known_names import closest
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
@@ -20,8 +21,10 @@ from graftax.core.typedefs import Array, VariableLike
 from graftax.optimizers.arguments.functions_of_the_step import refuse_function
 from graftax.optimizers.arguments.kinds import NOT_NEGATIVE, Kind
 from graftax.optimizers.engine.rule import Rule
+from graftax.optimizers.engine.unmoved import Unmoved
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import outermost
+from graftax.variables.graph.structure import structure
 from graftax.variables.graph.trained_model import Identity, TrainedModel, trained
 from graftax.variables.variable import Variable
 
@@ -65,6 +68,12 @@ class Settings:
     is_second: bool = False
     inner: Settings | None = None
     by: tuple[str, ...] = ()
+
+    @property
+    def can_move(self) -> bool:
+        """Tell whether an update may change the variable."""
+        factor = self.learning_rate_multiplier
+        return not self.frozen and not (isinstance(factor, int | float) and factor == 0)
 
     def is_same(self, other: Settings) -> bool:
         """Tell whether another one holds the same; Variables in rules are compared by identity."""
@@ -198,7 +207,9 @@ class Rules:
             if "optimizer" in setting:  # by its place: copies of settings must not lead to the original
                 setting["optimizer"] = next(i for i, o in enumerate(self.optimizers) if o is setting["optimizer"])
         self._is_checked = not self._rules
-        self._checked: set[Identity] = set()  # the models of which each rule selects something
+        self._checked: dict[Identity, int] = {}  # the models of which each rule selected something, and what they were
+        self._told: set[tuple[Identity, str]] = set()  # of which one selects nothing any more
+        self.unmoved = Unmoved()
         self._suited: WeakKeyDictionary[TrainedModel, bool] = WeakKeyDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
@@ -227,18 +238,38 @@ class Rules:
             return
         scope, alone = trained.top, list(variables)
         if scope is not None:
-            if scope.around is None and Identity(scope.module) in self._checked:
+            if scope.around is None and self._checked.get(Identity(scope.module)) == structure.version:
                 return
             deciding = {id(v): scope.deciding(v) for v in alone}
             for one in {id(one): one for one in deciding.values() if one is not None}.values():
-                if Identity(one.module) not in self._checked:
-                    root = f", by paths from {type(one.module).__name__} {one.module.name!r}"
-                    self._check([(found.paths, found.variable) for found in one.candidates()], root)
-                    self._checked.add(Identity(one.module))
+                self._check_model(one)
             alone = [v for v in alone if deciding[id(v)] is None]
         if alone and not self._is_checked:
             self._check(_around(alone))
         self._is_checked = True
+
+    def _check_model(self, model: TrainedModel) -> None:
+        """Raise if a rule selects nothing in a model; warn if it did when the model began, such as before `ungraft`."""
+        key, title = Identity(model.module), f"{type(model.module).__name__} {model.module.name!r}"
+        before, now = self._checked.get(key), structure.version
+        if before == now:
+            return
+        items = [(found.paths, found.variable) for found in model.candidates()]
+        if before is None:
+            self._check(items, f", by paths from {title}")
+        self._checked[key] = now
+        for selector, _ in self._rules if before is not None else ():
+            if (key, selector.text) in self._told:
+                continue
+            try:
+                pick(selector, items, "the selector")
+            except SelectorError as error:
+                self._told.add((key, selector.text))
+                user_line.warn(
+                    f"rules= for {selector.text} selected weights of {title} before, and does not now that the model "
+                    f"has changed ({error.received}): what it sets holds for no weight from here on. Instead: another "
+                    "optimizer, with rules= for the weights that are there, and model.compile(optimizer, ...)"
+                )
 
     def suits(self, model: TrainedModel) -> bool:
         """Tell whether each rule selects something in a model; looked up once in its scope."""

@@ -10,7 +10,7 @@ import numpy as np
 from graftax.core.errors import ArgumentError
 from graftax.core.of_constructor import OfConstructor
 from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
-from graftax.training.callbacks.monitor import Monitor
+from graftax.training.callbacks.monitor import Monitor, Monitored
 from graftax.training.callbacks.swap_averages import averages_at_end
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.spread import gather_output
@@ -54,6 +54,7 @@ class EarlyStopping(Callback):
         3
     """
 
+    monitor = Monitored[Monitor]("EarlyStopping", lambda callback: callback._start_over())
     mode = OfConstructor("graftax.callbacks.EarlyStopping(..., mode={value}), a new callback")
     min_delta = OfConstructor("graftax.callbacks.EarlyStopping(..., min_delta={value}), a new callback")
 

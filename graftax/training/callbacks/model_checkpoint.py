@@ -12,7 +12,7 @@ from graftax.checkpoint.preemption import Preemption
 from graftax.checkpoint.retention import Retention
 from graftax.core.errors import ArgumentError, CheckpointError, StateError
 from graftax.core.of_constructor import OfConstructor
-from graftax.training.callbacks.monitor import Monitor
+from graftax.training.callbacks.monitor import Monitor, Monitored
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.resuming import open_manager
 
@@ -91,6 +91,7 @@ class ModelCheckpoint(Callback):
         [0, 1, 2]
     """
 
+    monitor = Monitored["Monitor | None"]("ModelCheckpoint", or_none=True)
     goal = OfConstructor("graftax.callbacks.ModelCheckpoint(..., goal={value}), a new callback")
     mode = OfConstructor("graftax.callbacks.ModelCheckpoint(..., mode={value}), a new callback")
 

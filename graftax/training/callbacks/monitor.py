@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar, cast, overload
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
 
@@ -47,10 +47,21 @@ class Monitor:
             )
         self.owner = owner
         self.name = name
+        self._given = mode, word
         self.mode = _direction(owner, name, word) if mode == "auto" else mode
         self.min_delta = float(min_delta)
         self.seen = False
         """Whether the number has been in the logs of this run."""
+
+    def for_name(self, name: str) -> Monitor:
+        """Return one of another number, with what was given besides; a mode that was inferred is so anew.
+
+        Raises:
+            ArgumentError: the mode cannot be inferred from the name.
+            ArgumentTypeError: it is no name.
+        """
+        mode, word = self._given
+        return Monitor(self.owner, name, mode, self.min_delta, word)
 
     @property
     def worst_value(self) -> float:
@@ -97,6 +108,43 @@ class Monitor:
             "in callbacks=, from the first epoch on that is looked at",
             instead,
         )
+
+
+M = TypeVar("M", bound="Monitor | None")
+
+
+class Monitored(Generic[M]):
+    """The attribute ``monitor`` of a callback: a name assigned later becomes a `Monitor`, as in the constructor.
+
+    Args:
+        owner: The name of the callback, for messages.
+        start_over: Lets the callback forget what it knows of the number before. Defaults to None: nothing is.
+        or_none: Whether there may be none. Defaults to False.
+    """
+
+    def __init__(self, owner: str, start_over: Callable[[Any], None] | None = None, or_none: bool = False) -> None:
+        self._owner = owner
+        self._start_over = start_over
+        self._or_none = or_none
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any]) -> Monitored[M]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any]) -> M: ...
+    def __get__(self, instance: object | None, owner: type[Any]) -> Monitored[M] | M:
+        return self if instance is None else vars(instance)[self._name]
+
+    def __set__(self, instance: object, value: M | str) -> None:
+        is_late, before = self._name in vars(instance), vars(instance).get(self._name)
+        if not isinstance(value, Monitor) and not (value is None and self._or_none):
+            name = cast("str", value)
+            value = cast("M", before.for_name(name) if isinstance(before, Monitor) else Monitor(self._owner, name))
+        vars(instance)[self._name] = value
+        if is_late and self._start_over is not None:
+            self._start_over(instance)
 
 
 def _direction(owner: str, name: str, word: str) -> str:

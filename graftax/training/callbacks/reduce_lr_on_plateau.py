@@ -11,7 +11,7 @@ from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.optimizer import Optimizer
 from graftax.training.callbacks.idle import epochs_to_run, warn_of_idle
 from graftax.training.callbacks.learning_rate import check_optimizer, require_settable_rates
-from graftax.training.callbacks.monitor import Monitor
+from graftax.training.callbacks.monitor import Monitor, Monitored
 from graftax.training.hooks.callback import Callback, Logs
 
 
@@ -51,6 +51,7 @@ class ReduceLROnPlateau(Callback):
         [1.0, 1.0, 0.5]
     """
 
+    monitor = Monitored[Monitor]("ReduceLROnPlateau", lambda callback: callback._start_over())
     mode = OfConstructor("graftax.callbacks.ReduceLROnPlateau(..., mode={value}), a new callback")
     min_delta = OfConstructor("graftax.callbacks.ReduceLROnPlateau(..., min_delta={value}), a new callback")
 

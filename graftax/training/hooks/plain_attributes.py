@@ -14,6 +14,7 @@ import numpy as np
 from graftax.checkpoint.values import MAX_DEPTH, MAX_LENGTH
 from graftax.core import user_line
 from graftax.core.keywords import Constructed
+from graftax.core.ours import is_ours
 from graftax.training.hooks.callback import Callback
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -45,7 +46,7 @@ def defines_get_state(callback: object) -> bool:
     if kind.get_state is not Callback.get_state:
         return True
     bases = [base for base in kind.__mro__ if base not in (Callback, Constructed, object)]
-    return any(base.__module__.startswith("graftax.") for base in bases)
+    return any(map(is_ours, bases))
 
 
 class PlainAttributes:
@@ -238,14 +239,38 @@ def _contents(value: object) -> object:
     if isinstance(value, Module):
         return _values_of(value)
     if isinstance(value, dict):
-        return [(key, id(part)) for key, part in value.items()]
+        return [(key, _Part(part)) for key, part in value.items()]
     if isinstance(value, list | tuple | deque):
-        return [id(part) for part in value]
+        return [_Part(part) for part in value]
     if isinstance(value, set | frozenset):
         return set(value)
     if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
         return object()
     return repr({name: _copy_as_plain(part) for name, part in _attributes(value, frozenset()) if _is_plain(part)})
+
+
+class _Part:
+    """Stands for an element, and does not keep it where that is possible: equal to others of the same object.
+
+    Its ``id`` would not do, which another object gets when it is gone.
+    """
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, value: object) -> None:
+        try:
+            self._kept: object = ref(value)
+        except TypeError:  # such as a number or a tuple
+            self._kept = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Part):
+            return False
+        if not isinstance(self._kept, ref) or not isinstance(other._kept, ref):
+            return self._kept is other._kept
+        return self._kept() is not None and self._kept() is other._kept()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _values_of(module: Module) -> dict[int, Any]:

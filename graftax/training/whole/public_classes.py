@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.known_names import closest
+from graftax.core.ours import is_ours
 from graftax.core.selectors import Selector
 
 Custom: TypeAlias = "Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]"
@@ -40,7 +41,7 @@ def name_of(value: Any) -> str | None:
     name = getattr(value, "__name__", None)
     if not isinstance(name, str):
         return None
-    ours = str(getattr(value, "__module__", "")).partition(".")[0] == "graftax"
+    ours = is_ours(value)
     if ours:
         for space in ("", *_SPACES):
             public = f"{space}.{name}" if space else name

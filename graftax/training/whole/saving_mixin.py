@@ -9,6 +9,7 @@ from graftax.checkpoint.checkpoint import Checkpoint
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.save import SaveReport
 from graftax.core.errors import MatchError, SettingsMismatch
+from graftax.core.ours import is_ours
 from graftax.core.short_traceback import door
 from graftax.training.export_mixin import ExportMixin
 from graftax.training.whole.differences import without_description
@@ -30,7 +31,7 @@ class SavingMixin(ExportMixin):
     @classmethod
     def _gx_prepare_class(cls) -> None:
         super()._gx_prepare_class()
-        if "compile" in vars(cls) and not cls.__module__.startswith("graftax."):
+        if "compile" in vars(cls) and not is_ours(cls):
             own: Any = cls
             own.compile = record_arguments(own.compile)
 

@@ -9,6 +9,7 @@ from typing import Any
 from graftax.core.roles import prefixed
 from graftax.core.selectors import Selector, compile_selector
 from graftax.reparam import adapters
+from graftax.reparam.adapter_test import OfAdapters
 from graftax.training.whole.public_classes import is_public_selector
 
 _SIGNS: dict[str, Callable[..., Selector]] = {
@@ -37,9 +38,8 @@ def describe_selector(selector: Selector, describe: Callable[[Any, str], Any], w
         return ["glob", prefixed(selector.test)]
     if selector.kind == "regex":
         return ["regex", *describe_regex(selector.test)]
-    names = getattr(selector.test, "adapter_names", None)  # of adapters.named
-    if names is not None:
-        return ["adapters", sorted(names)]
+    if isinstance(selector.test, OfAdapters):
+        return ["adapters", sorted(selector.test.names)]
     return ["of", describe(selector if is_public_selector(selector) else selector.test, f"{where}: {selector.text}")]
 
 

@@ -9,13 +9,13 @@ import sys
 from collections.abc import Hashable, Iterator
 from types import FunctionType
 
+from graftax.core.ours import is_ours
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import ignored_attributes
 from graftax.variables.graph.prints import comparison_key, is_plain
 from graftax.variables.variable import Variable
 
 _NOT_COMPUTED_WITH = ("_initializer", "_regularizer", "_constraint")  # ends of names of settings for making weights
-_PACKAGE = "graftax."
 
 
 def blueprint(module: Module) -> Hashable | None:
@@ -31,7 +31,7 @@ def blueprint(module: Module) -> Hashable | None:
         for node in nodes:
             if type(node) is Variable:
                 parts.append((node.shape, node.dtype, node.trainable, node._storage.home))
-            elif isinstance(node, Module) and _is_ours(type(node)) and getattr(node, "compiles_call", True):
+            elif isinstance(node, Module) and is_ours(type(node)) and getattr(node, "compiles_call", True):
                 parts.append((type(node), *_settings(node, number)))
             else:
                 return None
@@ -61,15 +61,11 @@ def _part(value: object, number: dict[int, int]) -> Hashable:
         return (type(value), *(_part(element, number) for element in value))
     if isinstance(value, dict):
         return (dict, *((key, _part(element, number)) for key, element in value.items()))
-    if isinstance(value, FunctionType) and _is_ours(value) and _is_global(value):
+    if isinstance(value, FunctionType) and is_ours(value) and _is_global(value):
         return value
-    if isinstance(value, Hashable) and type(value).__hash__ is not object.__hash__ and _is_ours(type(value)):
+    if isinstance(value, Hashable) and type(value).__hash__ is not object.__hash__ and is_ours(type(value)):
         return value  # a DTypePolicy, for example
     raise _OtherObject
-
-
-def _is_ours(value: object) -> bool:
-    return str(value.__module__).startswith(_PACKAGE)
 
 
 def _is_global(function: FunctionType) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 from graftax.backend import registry, traced_checks
 from graftax.backend.compiling import Compiling
 from graftax.backend.host import no_plain_numbers
-from graftax.backend.program import Lift, Program
+from graftax.backend.program import Lift
 from graftax.backend.traced_checks import CHECKED, PLAIN, RANGES
 from graftax.backend.tracing import Tracing
 from graftax.core import foreign_errors
@@ -27,6 +27,7 @@ from graftax.core.short_traceback import cause_to_show, door, not_taken, shorten
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import carry_names, carry_names_as_bound, function_name
 from graftax.transforms.compile import run_eagerly as eagerly
+from graftax.transforms.compile.abandoned import refuse_abandoned
 from graftax.transforms.compile.key import SCALARS, argument_names, describe, is_static, key_of, result_names
 from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import find_modules
@@ -38,7 +39,7 @@ from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.carried import flatten_with_masks, give_masks, masks_of, with_masks
 from graftax.transforms.lifting.frames import CompileFrame
 from graftax.variables import masks
-from graftax.variables.state.storage import Storage, frames
+from graftax.variables.state.storage import frames, next_number
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -278,6 +279,7 @@ class CompiledFunction(Generic[P, R]):
         statics = [leaf for leaf in leaves if is_static(leaf)]
         modules, around = find_modules((self._fn, *statics), function_name(self._fn))
         # with ranges, a program that has none to look at is a plain one
+        since = next_number()
         program = transforms.trace(run, concrete, PLAIN if self._looks == RANGES else self._looks)
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
@@ -294,20 +296,9 @@ class CompiledFunction(Generic[P, R]):
         entry.before, entry.commits = found["before"], self.commits
         entry.warn_of_leaks(transforms, function_name(self._fn))
         found.clear()  # with what was touched goes what only it has kept: layers and Variables that nobody else does
-        self._check_owned(program)
+        refuse_abandoned(program, since, function_name(self._fn))
         self.trace_count += 1
         return entry
-
-    def _check_owned(self, program: Program) -> None:
-        for storage in cast("list[Storage]", [*program.read_only, *program.written]):
-            if storage.user is None and not storage.passing:
-                raise StateError(
-                    f"{function_name(self._fn)} makes a Variable of shape {tuple(storage.buffer.shape)} "
-                    "that nobody keeps",
-                    "uncompiled, each call would make a new one; compiled, all calls would share one",
-                    "make it, or the layer that has it, outside and keep it, in an attribute for example: "
-                    "self.dense = Dense(4) in __init__; what lives for one call is an array",
-                )
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy traces for itself

@@ -12,7 +12,7 @@ from graftax.transforms.lifting.attribute_frame import AttributeFrame
 from graftax.transforms.lifting.frames import Around
 from graftax.transforms.lifting.lifted import Lifted, assign
 from graftax.transforms.lifting.outline import Outline, arrays_of
-from graftax.variables.state.storage import Storage
+from graftax.variables.state.storage import Storage, next_number
 
 if TYPE_CHECKING:
     from graftax.backend.control_flow import Staged
@@ -56,6 +56,7 @@ class Part:
         leaves: Sequence[Any],
         values: Sequence[Any] = (),
     ) -> None:
+        since = next_number()
         around = Around()
         lifted = Lifted(_leaves_of_each)
         frame: Any = None
@@ -80,7 +81,7 @@ class Part:
         ]
         # a Variable that only the traced function knew is gone by now
         for storage in self.written:
-            if storage.user is None and not storage.passing:
+            if storage.is_abandoned(since):
                 raise StateError(
                     f"a function given to {name} makes a Variable of shape {tuple(storage.buffer.shape)}, assigns it, "
                     "and does not keep it",

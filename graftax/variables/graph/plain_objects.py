@@ -9,6 +9,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 import numpy as np
 
 from graftax.core import user_line
+from graftax.core.ours import is_ours
 from graftax.variables.graph.config_objects import attributes_in
 from graftax.variables.graph.node import Branch, Leaf, Node, ignored_attributes, is_inside, outermost, own_nodes
 from graftax.variables.graph.walking import walk
@@ -99,7 +100,7 @@ def _in_plain_objects(
     elif isinstance(value, list | tuple | dict):
         for key, element in list(value.items() if isinstance(value, dict) else enumerate(value)):
             yield from _in_plain_objects(element, f"{path}[{key!r}]", holder, depth + 1)
-    elif type(value).__module__.partition(".")[0] != "graftax":  # ours know what they keep
+    elif not is_ours(type(value)):  # ours know what they keep
         for name, content in attributes_in(value):
             yield from _in_plain_objects(content, f"{path}.{name}", value, depth + 1)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from graftax.backend import registry
@@ -133,10 +134,18 @@ stand_ins: ScopeStack[Callable[[Node], Storage | None]] = ScopeStack("values in 
 """Functions that say where the value of an expression lies that is not to be computed; None for one that is."""
 
 
+_numbers = count()
+
+
+def next_number() -> int:
+    """Return a number that no storage has: those made before have a smaller one, those made later a larger one."""
+    return next(_numbers)
+
+
 class Storage:
     """One device buffer. Everything else reads and writes it through here."""
 
-    __slots__ = ("__weakref__", "_user", "backend", "home", "place")
+    __slots__ = ("__weakref__", "_user", "backend", "home", "number", "place")
 
     passing = False
     """Whether it may go with the one run that made it, instead of being kept by somebody."""
@@ -147,6 +156,7 @@ class Storage:
         self.backend = backend
         self.home: Home | None = None
         """Where the buffer lies on several devices; None for the default device."""
+        self.number = next(_numbers)
         self._user = weakref.ref(user)
 
     @property
@@ -168,6 +178,13 @@ class Storage:
     def user(self) -> Node | None:
         """Return the Variable behind it, unless it is gone."""
         return self._user()
+
+    def is_abandoned(self, since: int) -> bool:
+        """Tell whether it was made since a number was asked for, and nobody keeps its Variable, nor should.
+
+        One that was there before may go at any time, for example when garbage is collected during a trace.
+        """
+        return self.number > since and self._user() is None and not self.passing
 
     @property
     def path(self) -> str:

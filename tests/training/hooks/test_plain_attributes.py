@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax.training.hooks.plain_attributes import PlainAttributes
+from graftax.training.hooks.plain_attributes import PlainAttributes, _contents
 
 X = np.linspace(-1, 1, 24, dtype="float32").reshape(12, 2)
 
@@ -314,3 +314,16 @@ def test_the_state_is_there_when_training_begins_and_after_it(tmp_path, kind):
     resumed = train(tmp_path, kind())
     assert (resumed.found, resumed.done) == (True, True)
     assert resumed.model.layers[0].kernel.trainable
+
+
+def test_an_element_at_the_place_in_memory_of_one_that_is_gone_is_another():
+    held = [{1}]
+    for _ in range(20):
+        before, place = _contents(held), id(held[0])
+        assert _contents(held) == before
+        held.clear()
+        held.append({2})  # most often where the first one was
+        assert _contents(held) != before
+        if id(held[0]) == place:
+            return
+    pytest.fail("no object came to the place of another one")
