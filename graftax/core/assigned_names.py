@@ -9,17 +9,9 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
+from graftax.core.descriptors import is_ours
+
 _known: dict[type[Any], frozenset[str]] = {}  # what reads code takes milliseconds
-
-
-def is_ours(kind: type[Any]) -> bool:
-    """Tell whether a class is one of this package.
-
-    Example:
-        >>> is_ours(int)
-        False
-    """
-    return kind.__module__.startswith("graftax.")
 
 
 def assigned_by_ours(kind: type[Any]) -> frozenset[str]:

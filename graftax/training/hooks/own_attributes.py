@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from graftax.core.assigned_names import assigned_by_ours, is_ours
+from graftax.core.assigned_names import assigned_by_ours
+from graftax.core.descriptors import is_ours
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.plain_attributes import PlainAttributes
 from graftax.variables.variable import Variable

@@ -18,6 +18,7 @@ from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
 from graftax.core.keywords import Constructed, ConstructorSignature
 from graftax.core.later import import_later
+from graftax.core.misspelt_attributes import warn_of_slip
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Holder, VariableLike
 from graftax.variables import creation
@@ -170,6 +171,8 @@ class Module(Adopting, Holder, Constructed):
                 f"self.{name}.assign(value); or del self.{name} first, if that is meant",
             )
         changes = before is not value and name not in names.ignored
+        if before is _ABSENT and changes:
+            warn_of_slip(self, name)
         if changes:
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
             new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graftax.core.keywords import Constructed
+from graftax.core.misspelt_attributes import warn_of_slip
 
 
 class Structure:
@@ -41,6 +42,8 @@ class Adjustable(Constructed):
     __slots__ = ("_gx_is_watched",)  # beside the settings, which are in ``__dict__``
 
     def __setattr__(self, name: str, value: object) -> None:
+        if name not in vars(self):
+            warn_of_slip(self, name)
         super().__setattr__(name, value)
         _note_change(self)
 
