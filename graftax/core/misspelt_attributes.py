@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from graftax.core import user_line
@@ -12,19 +11,17 @@ from graftax.core.descriptors import is_ours
 from graftax.core.known_names import closest, squash
 
 
-def warn_of_slip(it: object, name: str) -> None:
+def warn_of_slip(it: object, name: str, frame: FrameType) -> None:
     """Warn if the program, not a class, assigns an attribute that is new, and a setting has nearly that name.
 
     Notes that a program keeps on an object have names of their own: the plural of a setting (``layer.activations``) and
     the beginning of one (``layer.act``) are no slips. A class of the user's that names an attribute itself means it.
 
     Args:
-        it: The object; its ``__setattr__`` calls this.
+        it: The object.
         name: The attribute, which it does not have yet.
+        frame: What assigns: code that is none of this package.
     """
-    frame = sys._getframe(2)
-    if str(frame.f_globals.get("__name__"))[: len(_OURS)] == _OURS:  # at each attribute of each layer that is made
-        return
     if name[:1] == "_" or name[-1:] == "_" or frame.f_locals.get("self") is it:
         return
     kind = type(it)
@@ -69,6 +66,3 @@ def _names_in(code: CodeType) -> Iterator[str]:
             yield from _names_in(inner)
         elif isinstance(inner, str):  # of getattr(self, "name")
             yield inner
-
-
-_OURS = __name__[: __name__.index(".") + 1]
