@@ -213,6 +213,7 @@ class Distribution:
 
         Raises:
             ArgumentError: ``rows`` is neither.
+            ArgumentTypeError: an array of NumPy is masked, or structured.
             DataError: the number of local rows is not divisible by the devices of the process.
 
         Example:
@@ -223,6 +224,8 @@ class Distribution:
         """
         if rows not in ("global", "local"):
             raise ArgumentError(f"rows={rows!r}", "there is no such choice", 'rows="global" or rows="local"')
+        for leaf in tree.flatten(batch):  # also where there is one device, and nothing to do
+            check_plain(leaf, "the batch")
         return self._gx_shard(batch, local=rows == "local")
 
     def _gx_shard(self, batch: Any, steps: bool = False, local: bool = False) -> Any:

@@ -19,6 +19,7 @@ from graftax.objectives.hiding import Form, Formula, Ranges, as_condition, as_ma
 from graftax.objectives.own_masks import of_whole_values, takes_mask
 from graftax.objectives.pairs import prepare, with_rank_of
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
+from graftax.objectives.tables import in_one_order
 from graftax.variables import masks
 from graftax.variables.floating import to_floating
 from graftax.variables.graph.module import Module
@@ -174,6 +175,9 @@ class Loss(Module):
         """
         storage.touch(self)
         try:
+            y_pred, y_true, sample_weight, mask = in_one_order(
+                y_pred=y_pred, y_true=y_true, sample_weight=sample_weight, mask=mask
+            )
             mask = masks.mask_or_carried(mask, y_pred)
             y_true, y_pred = prepare(y_true, y_pred)
             if not self.compares and self.target_kind != "sparse":  # else a target is a label

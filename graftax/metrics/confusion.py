@@ -18,6 +18,7 @@ from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Formula, as_mask
 from graftax.objectives.pairs import pair
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
+from graftax.objectives.tables import in_one_order
 from graftax.variables import masks
 from graftax.variables.state import storage
 
@@ -61,6 +62,9 @@ class ElementMetric(Metric):
         """Take a batch into account; arguments as for `SampleMetric`, targets being 0 or 1."""
         storage.touch(self)
         try:
+            y_pred, y_true, sample_weight, mask = in_one_order(
+                y_pred=y_pred, y_true=y_true, sample_weight=sample_weight, mask=mask
+            )
             mask = masks.mask_or_carried(mask, y_pred)
             mask = None if mask is None else as_mask(mask)
             for given in (mask, sample_weight):

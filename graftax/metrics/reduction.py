@@ -21,6 +21,7 @@ from graftax.objectives.hiding import Form, Formula, as_condition, as_mask
 from graftax.objectives.own_masks import of_whole_values, takes_mask
 from graftax.objectives.pairs import prepare, with_rank_of
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
+from graftax.objectives.tables import in_one_order
 from graftax.variables import masks
 from graftax.variables.floating import to_floating
 from graftax.variables.state import storage
@@ -53,6 +54,7 @@ class Sum(Metric):
             sample_weight: One number, one for each row, or one for each value.
             mask: True where a row or value counts. Defaults to the mask that the values carry.
         """
+        values, sample_weight, mask = in_one_order(values=values, sample_weight=sample_weight, mask=mask)
         mask = masks.mask_or_carried(mask, values)
         exact.add(self.sums, _tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)])[0])
 
@@ -111,6 +113,7 @@ class Mean(_Mean):
             sample_weight: One number (for the mean of a batch: its size), one for each row, or one for each value.
             mask: True where a row or value counts. Defaults to the mask that the values carry.
         """
+        values, sample_weight, mask = in_one_order(values=values, sample_weight=sample_weight, mask=mask)
         mask = masks.mask_or_carried(mask, values)
         exact.add(self.sums, *_tally(ops.asarray(values), sample_weight, [] if mask is None else [as_mask(mask)]))
 
@@ -191,6 +194,9 @@ class SampleMetric(_Mean):
         """
         storage.touch(self)
         try:
+            y_pred, y_true, sample_weight, mask = in_one_order(
+                y_pred=y_pred, y_true=y_true, sample_weight=sample_weight, mask=mask
+            )
             mask = masks.mask_or_carried(mask, y_pred)
             y_true, y_pred = prepare(y_true, y_pred)
             y_true = with_rank_of(y_true, y_pred, self._written)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from graftax.backend import registry
 from graftax.core import foreign_errors
 from graftax.core.broadcasting import mismatch, suggestion
 from graftax.core.errors import (
@@ -18,8 +19,10 @@ from graftax.core.errors import (
     GraftaxError,
     NumericsError,
     ShapeError,
+    TracerLeakError,
 )
 from graftax.core.free_sizes import equality_constraint
+from graftax.core.holders import where_kept
 from graftax.core.tree import flatten
 from graftax.core.typedefs import Array
 from graftax.ops.signatures import Op, array_parameters, parameters
@@ -40,7 +43,7 @@ def explain_failure(row: Op, error: Exception, arguments: dict[str, Any]) -> NoR
     plain = type(error) in _PLAIN or isinstance(error, _AXIS) or (of_numpy and isinstance(error, TypeError))
     if not plain or isinstance(foreign_errors.translate(error), CompileError | ExportError):
         if (known := foreign_errors.explain(error, f"ops.{op}({describe(arguments)})")) is not None:
-            raise known from error
+            raise (_leak_error(known, op, arguments) if isinstance(known, TracerLeakError) else known) from error
         raise error
     operands = [one.name for one in array_parameters(row) if one.kind.broadcasts and arguments[one.name] is not None]
     better = None
@@ -53,6 +56,23 @@ def explain_failure(row: Op, error: Exception, arguments: dict[str, Any]) -> NoR
     if better is None:
         better = _axis(row, arguments) or _general_error(op, error, arguments)
     raise better from None
+
+
+def _leak_error(known: TracerLeakError, op: str, arguments: dict[str, Any]) -> TracerLeakError:
+    """Return the error for an operand whose trace is over, with the place that keeps it if that is found."""
+    tracing = registry.current().tracing
+    level = tracing.level()
+    for name, value in arguments.items():
+        if tracing.leaks(value, level) and (kept := where_kept(value)) is not None:
+            variable = f"self.{kept.place.rpartition('.')[2]}" if kept.is_attribute else "variable"
+            error = TracerLeakError(
+                f"{known.received}; {kept.place} keeps it",
+                "while a function is traced, its arrays have shapes but no values, and get none later",
+                f"return it from the function, or keep it in a Variable: {variable}.assign(...)",
+            )
+            error.add_context(f"{name} of ops.{op}({describe(arguments)})")
+            return error
+    return known
 
 
 def describe(arguments: dict[str, Any]) -> str:

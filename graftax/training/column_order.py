@@ -19,10 +19,10 @@ from graftax.layers.table_columns import (
     in_known_order,
     learn,
 )
+from graftax.objectives.row_labels import require_rows_in_one_order
 from graftax.training.batch import Parts, is_list_of_batches
 from graftax.training.columns_inside import columns_inside
 from graftax.training.named_weights import refuse_name_of_weights
-from graftax.training.row_labels import require_rows_in_one_order
 from graftax.training.sources.indexed_source import IndexedSource
 from graftax.training.sources.iterable_source import IterableSource
 from graftax.training.sources.named_columns import with_all_columns

@@ -83,6 +83,7 @@ LATER = {
     "graftax.core.attributes": "an attribute that there is not",
     "graftax.core.foreign_errors": "an error of another library",
     "graftax.core.misbound": "a call that does not fit",
+    "graftax.core.misspelt_attributes": "a new attribute that the program sets on an object",
     "graftax.core.missing_names": "a name that a namespace has not",
     "graftax.core.unknown_keywords": "a keyword that a constructor does not take",
     "graftax.layers.call_errors": "an error in the call of a layer",

@@ -5,7 +5,7 @@ import pytest
 
 import graftax as gx
 from graftax.errors import DataError
-from graftax.training import row_labels
+from graftax.objectives import row_labels
 from tests.training.tables import X, Y, model
 
 pandas = pytest.importorskip("pandas")

@@ -6,11 +6,11 @@ from typing import Any
 
 from graftax.core import tree
 from graftax.core.errors import DataError
+from graftax.objectives.row_labels import require_rows_in_one_order
 from graftax.objectives.sample_weights import check_weights
 from graftax.training.arrays import as_arrays, path_expression, take_rows
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
-from graftax.training.row_labels import require_rows_in_one_order
 
 
 def host_batch(

@@ -33,7 +33,7 @@ from graftax.transforms.compile.lowered import Lowered
 from graftax.transforms.compile.reach import find_modules
 from graftax.transforms.compile.reads import watch_reads
 from graftax.transforms.compile.repeated import MISSED, Repeated
-from graftax.transforms.compile.retrace_reason import retrace_reason
+from graftax.transforms.compile.retrace_reason import retrace_reason, times
 from graftax.transforms.compile.run import run_donating, run_nested
 from graftax.transforms.compile.trace import Entry
 from graftax.transforms.lifting.carried import flatten_with_masks, give_masks, masks_of, with_masks
@@ -71,6 +71,7 @@ class CompiledFunction(Generic[P, R]):
         "_last",
         "_looks",
         "_max_retraces",
+        "_told_leaks",
         "commits",
         "trace_count",
     )
@@ -87,6 +88,7 @@ class CompiledFunction(Generic[P, R]):
         self._bound: dict[int, tuple[weakref.ref[Any], CompiledFunction[Any, R]]] = {}  # by id: not all can be hashed
         self._last: Repeated | None = None
         self._before: Entry | None = None  # what the last call ran that was looked at as a whole
+        self._told_leaks: set[str] = set()  # attributes that keep values of a trace, and were warned of
         self.trace_count = 0
         self.commits: deque[object] = deque(maxlen=1)  # a mark of the last run whose results are in place
         carry_names(self, fn)
@@ -238,7 +240,7 @@ class CompiledFunction(Generic[P, R]):
             reason = reason or describe(self._fn, transforms, next(reversed(self._entries)), key)
             if self._max_retraces is not None and self.trace_count > self._max_retraces:
                 raise RetraceError(
-                    f"{function_name(self._fn)} would be traced once more after {_times(self.trace_count)}: {reason}",
+                    f"{function_name(self._fn)} would be traced once more after {times(self.trace_count)}: {reason}",
                     f"max_retraces={self._max_retraces} allows no more: {retrace_reason(reason)[0]}",
                     f"{retrace_reason(reason)[1]}, or allow more",
                 )
@@ -294,7 +296,7 @@ class CompiledFunction(Generic[P, R]):
             found["masked"],
         )
         entry.before, entry.commits = found["before"], self.commits
-        entry.warn_of_leaks(transforms, function_name(self._fn))
+        entry.warn_of_leaks(transforms, function_name(self._fn), self._told_leaks)
         found.clear()  # with what was touched goes what only it has kept: layers and Variables that nobody else does
         refuse_abandoned(program, since, function_name(self._fn))
         self.trace_count += 1
@@ -384,7 +386,3 @@ def _result(fn: Callable[..., Any], value: object) -> Any:
             "return only those",
         )
     return value
-
-
-def _times(count: int) -> str:
-    return "1 trace" if count == 1 else f"{count} traces"

@@ -301,7 +301,7 @@ class Guard:
                 yield from ((node, name, value) for name, value in node._gx_traced_attributes().items())
             elif isinstance(node, Module):
                 skip = ignored_attributes(type(node))
-                for name, value in list(node.__dict__.items()):
+                for name, value in {**given_by_class(type(node)), **node.__dict__}.items():
                     if name not in skip:
                         yield node, name, value
 

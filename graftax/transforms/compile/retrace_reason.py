@@ -55,3 +55,8 @@ def retrace_reason(reason: str) -> tuple[str, str]:
         "each new shape, dtype or setting compiles anew",
         "keep shapes and settings the same (ops.pad, with a mask for what is real)",
     )
+
+
+def times(count: int) -> str:
+    """Return how many traces there were, in words."""
+    return "1 trace" if count == 1 else f"{count} traces"

@@ -134,26 +134,34 @@ class Entry(Guard):
                 self._buffers = _one_list(cells) if self._together else []
             self._moves = Moves.count
 
-    def warn_of_leaks(self, transforms: Tracing, function: str) -> None:
+    def warn_of_leaks(self, transforms: Tracing, function: str, told: set[str]) -> None:
         """Warn of attributes that hold values of the trace, which are of no use after it.
 
         Such a trace is run once. The next call traces anew, with the values that have no numbers in place: where the
         function reads one, as state that it carries on, that raises. Where it only puts others there, they are
         overlooked from then on.
+
+        Args:
+            transforms: What traces.
+            function: What the function is called.
+            told: The attributes of which earlier traces of the function have warned; those of this one come into it.
         """
         level = transforms.level()
         overlooked = False
         for node, name, value in self.attributes():
             if not (places := places_of_traced(value, level)):
                 continue
+            inner = next(iter(places))
+            where = f"{name}.{inner[0]}" if is_config(value) and isinstance(inner, tuple) else name
+            title = f"{node._gx_path or type(node).__name__}.{where}"
             if self._seen.held_dead(node, name, places):
                 overlooked = True
                 self.overlook(node, name)
-                continue
-            inner = next(iter(places))
-            where = f"{name}.{inner[0]}" if is_config(value) and isinstance(inner, tuple) else name
+                if title in told:  # values that a look at shapes has left there are not of an earlier trace
+                    continue
+            told.add(title)
             user_line.warn(
-                f"{node._gx_path or type(node).__name__}.{where} keeps a traced value of {function}: it has no "
+                f"{title} keeps a traced value of {function}: it has no "
                 "numbers, and using it after the call fails. Return it from the function, or keep it in a "
                 f"Variable: self.{where.rpartition('.')[2]}.assign(...).",
             )

@@ -8,11 +8,13 @@ once.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
+from graftax.core import user_line
 from graftax.core.descriptors import Absent, Fallback
 from graftax.core.enum_members import unwrap_member
 from graftax.core.errors import ArgumentError, AssignmentError, MissingAttributeError
@@ -41,10 +43,11 @@ from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 if TYPE_CHECKING:
-    from graftax.core import attributes
+    from graftax.core import attributes, misspelt_attributes
     from graftax.variables.graph import tree_repr
 else:
     attributes = import_later("graftax.core.attributes")
+    misspelt_attributes = import_later("graftax.core.misspelt_attributes")
     tree_repr = import_later("graftax.variables.graph.tree_repr")
 
 Child: TypeAlias = "Node | list[Any] | tuple[Any, ...] | dict[Any, Any]"
@@ -170,6 +173,8 @@ class Module(Adopting, Holder, Constructed):
                 f"self.{name}.assign(value); or del self.{name} first, if that is meant",
             )
         changes = before is not value and name not in names.ignored
+        if before is _ABSENT and changes and not user_line.is_ours(frame := sys._getframe(1)):
+            misspelt_attributes.warn_of_slip(self, name, frame)
         if changes:
             # what is made at the first call and kept is there at the later ones: that changes nothing for them
             new = (before is None or before is _ABSENT) and isinstance(value, Node) and value._gx_owner is None

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
+from graftax.core import user_line
 from graftax.core.keywords import Constructed
+from graftax.core.later import import_later
+
+if TYPE_CHECKING:
+    from graftax.core import misspelt_attributes
+else:
+    misspelt_attributes = import_later("graftax.core.misspelt_attributes")
 
 
 class Structure:
@@ -41,6 +51,8 @@ class Adjustable(Constructed):
     __slots__ = ("_gx_is_watched",)  # beside the settings, which are in ``__dict__``
 
     def __setattr__(self, name: str, value: object) -> None:
+        if name not in vars(self) and not user_line.is_ours(frame := sys._getframe(1)):
+            misspelt_attributes.warn_of_slip(self, name, frame)
         super().__setattr__(name, value)
         _note_change(self)
 
