@@ -7,8 +7,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from graftax.core import user_line
-from graftax.core.descriptors import is_ours
 from graftax.core.known_names import closest, squash
+from graftax.core.ours import is_ours
 
 
 def warn_of_slip(it: object, name: str, frame: FrameType) -> None:
