@@ -38,23 +38,39 @@ def attribute_names(code: CodeType) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def names_put_into(code: CodeType) -> frozenset[str]:
-    """Return the variables outside of some code into which it only puts things, such as ``calls.append(1)``."""
+    """Return the variables outside of some code, and parameters, into which it only puts things."""
     put: set[str] = set()
     read: set[str] = set()
-    _sort_uses(code, put, read)
+    _sort_uses(code, put, read, _parameters_of(code))
     return frozenset(put - read)
 
 
-def _sort_uses(code: CodeType, put: set[str], read: set[str]) -> None:
+def _parameters_of(code: CodeType) -> frozenset[str]:
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _sort_uses(code: CodeType, put: set[str], read: set[str], parameters: frozenset[str] = frozenset()) -> None:
     name: str | None = None  # of the variable that the last step loaded
     for step in dis.get_instructions(code):
         if name is not None:
             (put if step.opname in _ATTRIBUTES and step.argval in _PUTTING else read).add(name)
-        is_variable = step.opname in _GLOBALS or (step.opname in _FREE and step.argval in code.co_freevars)
-        name = step.argval if is_variable else None
+        *others, name = _loaded_variables(step, code, parameters)
+        read.update(one for one in others if one is not None)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             _sort_uses(inner, put, read)
+
+
+def _loaded_variables(step: dis.Instruction, code: CodeType, parameters: frozenset[str]) -> list[str | None]:
+    """Return the variables that a step loads; None for one that does not count, and where there is none."""
+    if step.opname in _GLOBALS:
+        return [step.argval]
+    if step.opname in _FREE:
+        return [step.argval if step.argval in code.co_freevars or step.argval in parameters else None]
+    if step.opname.startswith("LOAD_FAST"):  # in some versions of Python, one step loads two
+        loaded = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        return [one if one in parameters else None for one in loaded]
+    return [None]
 
 
 def _names_in(code: CodeType, operations: frozenset[str]) -> Iterator[str]:

@@ -36,7 +36,7 @@ from graftax.variables.graph.config_objects import attributes_in, is_array, is_c
 from graftax.variables.graph.containers import LONG, elements_of, is_container, size_of
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Node, own_nodes
-from graftax.variables.graph.prints import is_plain, mutable_parts
+from graftax.variables.graph.prints import is_plain, may_change, mutable_parts
 
 
 def find_modules(roots: Iterable[Any], name: str = "") -> tuple[list[Module], Surroundings]:
@@ -97,7 +97,7 @@ class _Search:
 
     def run(self, roots: Iterable[Any]) -> None:
         """Look at these, and at what they hold."""
-        self._waiting = [_Held("", root) for root in roots]
+        self._waiting = [_Held("", root, counts=isinstance(root, partial)) for root in roots]
         for depth in range(_DEEPEST + 2):
             deeper: list[_Held] = []
             while self._waiting:
@@ -264,8 +264,9 @@ class _Search:
             look = partial(content_of, cell)
             held = _Held(name, look(), look, place=(id(cell), name), counts=is_users and name not in put)
             yield from self._of_variable(held)
-        yield from (_Held("", one) for one in function.__defaults__ or ())
-        yield from (_Held(name, one) for name, one in (function.__kwdefaults__ or {}).items())
+        for name, one in defaults_of(function).items():  # a list or an array of NumPy may change in place
+            counts = is_users and may_change(one) and name not in put
+            yield from self._of_variable(_Held(name, one, place=(id(function), name), counts=counts))
         yield _Held("", function.__dict__.get("__wrapped__"))
         if function.__module__ and function.__module__.partition(".")[0] in libraries.names():
             return
@@ -321,6 +322,13 @@ class _Search:
             yield from (_Held("", one) for one in functions_inside(value))
         elif not is_plain(value):
             yield held
+
+
+def defaults_of(function: FunctionType) -> dict[str, Any]:
+    """Return the default values of parameters, by name."""
+    defaults, code = function.__defaults__ or (), function.__code__
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    return {**dict(zip(names, defaults, strict=True)), **(function.__kwdefaults__ or {})}
 
 
 def functions_inside(function: FunctionType) -> list[FunctionType]:

@@ -117,6 +117,21 @@ CASES = {
     "name of Python": (F + "x * max(1, 2)", "max = lambda a, b: 7"),
     "counter": ("N = 0\n@gx.jit\ndef f(x):\n    global N\n    N = N + 1\n    return x * 0 * N", "N = 5"),
     "closure": (CLOSURE.format(body="x * a") + "f, put, a = make(0.1)", "put(0.3)", "put(np.ones(2))"),
+    "list that is a default": ("A = [2.0]\n@gx.jit\ndef f(x, k=A): return x * k[0]", "A[0] = 3.0", "A[0] = True"),
+    "array that is a keyword default": (
+        "A = np.ones(2)\ndef g(x, *, k=A): return x * k\n" + F + "g(x)",
+        "A[1] = 3.0",
+    ),
+    "default of a method": (
+        "class C:\n    def g(self, x, k={'a': 2.0}): return x * k['a']\nf = gx.jit(C().g)",
+        "C.g.__defaults__[0]['a'] = 5.0",
+    ),
+    "list in a partial": ("A = [2.0]\nf = gx.jit(functools.partial(lambda a, x: x * a[0], A))", "A[0] = 3.0"),
+    "array in a partial": (
+        "A = np.ones(2)\nf = gx.jit(functools.partial(lambda x, a: x * a, a=A))",
+        "A[1] = 3.0",
+        "f.__wrapped__.keywords['a'] = np.zeros(2)",
+    ),
     "function in a closure": (CLOSURE.format(body="a(x)") + "f, put, a = make(ops.sin)", "put(ops.cos)"),
     "list in a closure": (CLOSURE.format(body="x * len(a)") + "f, put, a = make([])", "a.append(1)", "put([1, 1])"),
     "global of a net": (NET, "A = 2.0"),
@@ -176,6 +191,13 @@ def test_nothing_is_traced_again_where_values_stay(monkeypatch):
     cells.run("A, B, C = 0.1, {'a': [1.0]}, np.ones(3)\n" + F + "x * A * B['a'][0] * C")
     cells.results()
     cells.run("A, new, B['a'], C = 0.3 - 0.2, 1, [1.0], np.ones(3)\nA = 0.1")
+    cells.results()
+    assert cells.known["f"].trace_count == 1
+
+
+def test_a_default_that_the_function_only_adds_to_does_not_count(monkeypatch):
+    cells = Cells(monkeypatch)
+    cells.run("@gx.jit\ndef f(x, calls=[], scale=[2.0]):\n    calls.append(1)\n    return x * scale[0]")
     cells.results()
     assert cells.known["f"].trace_count == 1
 
