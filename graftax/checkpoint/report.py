@@ -122,7 +122,8 @@ class RestoreReport:
     These attributes are tuples: ``restored``, ``missing`` (paths without a saved value), ``unused`` (saved values
     without a place), ``conflicts``, ``unshared``, ``reset`` (slots that the saved optimizer had not made, and that have
     their initial values again), ``fresh`` (other slots that the checkpoint does not have, which keep their values, as
-    in mode ``"overlap"``), ``trainable`` (saved ``trainable`` flags that differ from those of the program),
+    in mode ``"overlap"``), ``followed`` (state of expressions, computed again since their bases took values),
+    ``trainable`` (saved ``trainable`` flags that differ from those of the program),
     ``adapters`` (weights whose adapters in use were others when they were saved), and ``other_settings`` (expressions
     and metrics with other settings than when they were saved). ``deferred`` lists the paths whose values wait for
     Variables that are created later; once assigned, they are in ``restored`` and ``trainable`` instead. ``random`` is
@@ -141,6 +142,7 @@ class RestoreReport:
         self.unshared: tuple[Unshared, ...] = ()
         self.reset: tuple[str, ...] = ()
         self.fresh: tuple[str, ...] = ()
+        self.followed: tuple[str, ...] = ()
         self.adapters: tuple[Uses, ...] = ()
         self.random: bool | None = None
         self._waiting: Waiting | None = None
@@ -173,6 +175,11 @@ class RestoreReport:
     def tell(self, restored: Callable[[], tuple[Restored, ...]], trainable: Sequence[Trainable]) -> None:
         """Record what was restored: a function that returns it when needed, and the differing ``trainable`` flags."""
         self._restored_later, self._trainable = restored, tuple(trainable)
+
+    def tell_followed(self, paths: Sequence[str]) -> None:
+        """Record the state of expressions that was computed again, since their bases took values."""
+        self.followed = tuple(paths)
+        self.fresh = tuple([path for path in self.fresh if path not in self.followed])
 
     @property
     def deferred(self) -> tuple[str, ...]:
@@ -250,6 +257,7 @@ class RestoreReport:
             "unshared": [u._asdict() for u in self.unshared],
             "reset": self.reset,
             "fresh": self.fresh,
+            "followed": self.followed,
             "trainable": [t._asdict() for t in self.trainable],
             "adapters": [u._asdict() for u in self.adapters],
             "other_settings": [s._asdict() for s in self.other_settings],
@@ -278,7 +286,7 @@ class RestoreReport:
         if self.path is None:
             return "nothing is being restored"
         counts = [f"{len(self.restored)} restored"]
-        names = ("missing", "unused", "conflicts", "unshared", "reset", "fresh", "deferred")
+        names = ("missing", "unused", "conflicts", "unshared", "reset", "fresh", "followed", "deferred")
         counts += [f"{len(found)} {name}" for name in names if (found := getattr(self, name))]
         return "\n  ".join([f"{self.path}: {', '.join(counts)} (mode {self.mode})", *lay_out(rows)])
 
@@ -292,6 +300,7 @@ class RestoreReport:
             *(Row("unshared", u.source, f"now {', '.join(u.paths)}") for u in self.unshared),
             *(Row("reset", path, "not in the checkpoint, given its initial value") for path in self.reset),
             *(Row("fresh", path, "not in the checkpoint, left as it was") for path in self.fresh),
+            *(Row("followed", path, "computed again for the values of its base") for path in self.followed),
             *(Row("trainable", t.path, _flag_text(t)) for t in self.trainable),
             *(Row("adapters", u.path, _use_text(u)) for u in self.adapters),
             *(Row("settings", s.path, _settings_text(s)) for s in self.other_settings),

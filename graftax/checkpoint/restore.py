@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,10 +13,9 @@ from graftax.checkpoint.children import models_among
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.deferred import make_deferred
 from graftax.checkpoint.different_settings import Differing, conflict_of, different_settings, set_line, values_to_set
-from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root, leaves_of, objects_below
+from graftax.checkpoint.graph import Graph, Place, Root, objects_below
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
@@ -35,16 +33,12 @@ from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.spread_values import SpreadValues
 from graftax.checkpoint.state import revive
 from graftax.checkpoint.subset import RANDOM_SPOT, Subset
+from graftax.checkpoint.tied_parts import check_tied
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.checkpoint.uncollected import uncollected
 from graftax.checkpoint.unused import starts
 from graftax.core import user_line
-from graftax.core.errors import (
-    AmbiguousSharing,
-    MissingInCheckpoint,
-    StateError,
-    UnusedInCheckpoint,
-)
+from graftax.core.errors import MissingInCheckpoint, StateError, UnusedInCheckpoint
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module
@@ -136,8 +130,11 @@ def _restore(
                 _apply_settings(changes, differing)
                 report.tell_settings([set_line(one.line) for one in differing])
             _apply_values(match, changes, ready, known, used, session)
+            following = changes.follow([place.thing for place in match.pairs])
+            places = [place for place in match.graph.places if place.kind is Kind.VARIABLE]
+            report.tell_followed([place.path for place in places if place.thing in following])
             reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
-            _check_tied(match, report, notes, values)
+            check_tied(match, report, notes, values)
             joint.wait_until_assigned()
         report.tell(_make_restored(match, notes), [flag.report_line for flag in known])
         if not reader.is_lazy:
@@ -346,23 +343,6 @@ def _apply_values(
 
 def _is_unbuilt(place: Place) -> bool:
     return isinstance(place.thing, Module) and place.kind is Kind.OBJECT and place.thing._gx_lacks_weights
-
-
-def _check_tied(match: Match, report: RestoreReport, notes: Iterable[Place], values: Mapping[int, Any]) -> None:
-    """Raise if an expression no longer has the value that it took, since its tied parts took another one."""
-    takers = Counter(leaf for place in notes for leaf in leaves_of(place))
-    for place in notes:
-        shared = [leaf for leaf in leaves_of(place) if leaf in match.pairs or takers[leaf] > 1]
-        if shared and not is_near(place.thing, off_by(place.thing, cast_to(place.thing, values[match.pairs[place]]))):
-            nodes = dict.fromkeys(node for p, node in match.pairs.items() if p is place or p in shared)
-            sources = ", ".join(match.paths[node] for node in nodes)
-            names = ", ".join(leaf.path for leaf in shared)
-            reason = f"is made of {names} in the program; the checkpoint has different values for them: {sources}"
-            conflict = Conflict(AmbiguousSharing, place.path, reason)
-            report.conflicts = (*report.conflicts, conflict)
-            raise report.failure(
-                [conflict], instead="tie or untie as it was saved; or leave one of the two out: skip=[...]"
-            )
 
 
 def _is_weight(place: Place) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
@@ -13,14 +14,17 @@ from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.newer_values import Marks, warn_of_replaced
+from graftax.checkpoint.paths import join
 from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.trained_as_saved import is_different, set_trainability, trainability_as_saved
 from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
+from graftax.variables.graph.following import follow, followers
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.trained_model import restored_models, restoring
+from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
@@ -217,6 +221,7 @@ class Session:
         self._taken.add(path)
         variable = receiver(appeared)
         self._assign(node, path, variable)
+        self._follow(path, appeared, variable)
         if isinstance(variable, Variable):
             self._freeze(node, path, variable, was_below_frozen)
         slots = self._slots.pop(node, ()) if isinstance(variable, Variable) else ()
@@ -227,6 +232,18 @@ class Session:
                     if made is not None:
                         self._assign(slot.node, slot.path, made)
         return True
+
+    def _follow(self, path: str, appeared: Variable | Reparam, taker: Variable | Reparam) -> None:
+        """Let expressions follow whose bases took a value, unless their state has saved values, too."""
+        for expression in followers([taker]):
+            above = len(expression._gx_way())
+            state: list[str] = []
+            if (below := len(appeared._gx_way()) - above) > 0:  # else it took a plain weight, which has no state
+                place = path.rsplit("/", below)[0]
+                state = [reduce(join, leaf._gx_way()[above:], place) for leaf in expression._gx_state_about_base()]
+            if not any(each in self._awaited or each in self._taken for each in state):
+                with storage.concretely():
+                    follow(expression)
 
     def _assign(self, node: int, path: str, variable: Variable | Reparam) -> None:
         value = self._values[node]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from graftax.backend.registry import current
-from graftax.core import user_line
+from graftax.core import tree, user_line
 from graftax.core.descriptors import is_same_setting
-from graftax.core.errors import ArgumentTypeError, AssignmentError
+from graftax.core.errors import ArgumentTypeError, AssignmentError, StateError
 from graftax.core.ours import is_ours
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, Initializer, Shape
@@ -20,10 +20,11 @@ from graftax.metrics.settings import settings_of
 from graftax.metrics.start_values import new_array
 from graftax.variables import initializers
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.node import own_nodes
+from graftax.variables.graph.node import Edge, Node, own_nodes
 from graftax.variables.graph.reserved import OF_METRICS, Own, Words
 from graftax.variables.spec import VariableSpec
 from graftax.variables.state import storage
+from graftax.variables.state.storage import next_number
 from graftax.variables.variable import Variable, make
 
 
@@ -33,9 +34,11 @@ class Metric(Module):
     Keras's spellings `update_state`, `reset_state` and `add_weight` are the same methods: a subclass may define
     whichever it likes, and callers call whichever they like.
 
-    Its Variables have the role ``"metric"`` and are never trainable. They live on the device, so that only reading a
-    result waits for it, and are saved and compiled like all others. What built-in metrics keep carries no gradient; in
-    one of your own, assign ``ops.stop_gradient(value)`` if `update` may be called where something is differentiated.
+    Its Variables come from `add_variable`, have the role ``"metric"`` and are never trainable. They live on the device,
+    so that only reading a result waits for it, and are saved and compiled like all others. A ``gx.Variable`` that its
+    methods make starts over with `reset`, too; one that was made before the metric is left alone. What built-in metrics
+    keep carries no gradient; in one of your own, assign ``ops.stop_gradient(value)`` if `update` may be called where
+    something is differentiated.
 
     Args:
         name: Its name. Defaults to the class name in snake case.
@@ -65,8 +68,9 @@ class Metric(Module):
     """
 
     _gx_words: ClassVar[Words] = OF_METRICS
-    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts"})
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts", "_gx_made_after"})
     _gx_starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
+    _gx_made_after: int = -1  # Variables with larger numbers were made since: they are its own
     _gx_of_constructor: ClassVar[frozenset[str]] = frozenset()
     """Arguments that only the constructor reads, or that say how its Variables are made."""
 
@@ -78,6 +82,7 @@ class Metric(Module):
 
     def __init__(self, name: str | None = None, dtype: str = "float32") -> None:
         super().__init__(name)
+        object.__setattr__(self, "_gx_made_after", next_number())
         if dtype == "float64" and (kept := current().arrays.canonical_dtype(dtype)) != dtype:
             user_line.warn(
                 f'{type(self).__name__}(dtype="float64") counts in {kept}, since 64 bits are switched off in '
@@ -94,7 +99,25 @@ class Metric(Module):
                     "its counts were made for that, and a later change would be used for nothing",
                     f"graftax.metrics.{type(self).__name__}(..., {name}={value!r:.60}), a new metric",
                 )
+        if isinstance(value, Variable | list | tuple | dict):
+            for variable in tree.flatten(value):
+                if self._gx_is_unknown(variable):
+                    self._gx_remember_start(variable)
         return super()._gx_given(name, value)
+
+    def _gx_is_unknown(self, node: object) -> bool:
+        """Tell whether this is a Variable that was made since the metric was, other than by `add_variable`."""
+        made_since = isinstance(node, Variable) and node._storage.number > self._gx_made_after
+        return made_since and all(known is not node for known, _ in self._gx_starts)
+
+    def _gx_readopt(self) -> None:
+        super()._gx_readopt()
+        object.__setattr__(self, "_gx_made_after", next_number())  # what a copy has from the start is known
+
+    def _gx_remember_start(self, variable: Variable) -> None:
+        with storage.concretely():
+            start = np.array(variable.numpy())  # a copy on the host: the buffer may be donated
+        object.__setattr__(self, "_gx_starts", (*self._gx_starts, (variable, start)))
 
     def add_variable(
         self,
@@ -130,9 +153,7 @@ class Metric(Module):
                 owner=self,
             )
         )
-        with storage.concretely():
-            start = np.array(variable.numpy())  # a copy on the host: the buffer may be donated
-        self._gx_starts = (*self._gx_starts, (variable, start))
+        self._gx_remember_start(variable)
         return variable
 
     def _gx_shapes_by_data(self) -> Mapping[str, tuple[int | None, ...]]:
@@ -208,13 +229,27 @@ class Metric(Module):
             else:
                 variable.assign(start)
         # most hold no other; where nothing is traced, a look at the attributes does in place of a walk
-        if is_eager and not any(isinstance(node, Module) for _, node in own_nodes(self)):
+        if is_eager and not any(self._gx_has_more(edges, node) for edges, node in own_nodes(self)):
             return
         for below in self.submodules:
             if isinstance(below, Metric):
                 below.reset()
 
     reset_state = reset
+
+    def _gx_has_more(self, edges: Sequence[Edge], node: Node) -> bool:
+        """Tell whether a Node may hold Variables of its own.
+
+        Raises:
+            StateError: it is a Variable that came into a list or dict of this metric, and nobody knows how it began.
+        """
+        if self._gx_is_unknown(node):
+            raise StateError(
+                f"{self!r}.reset(): {'/'.join(map(str, edges))!r}, a gx.Variable put into its list or dict",
+                "what its first value was is not known, and it would keep its count",
+                "self.counts.append(self.add_variable(())): these start over",
+            )
+        return isinstance(node, Module)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Array:
         """Update, and return the result: the value so far, not that of this batch."""

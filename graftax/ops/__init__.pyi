@@ -1060,7 +1060,7 @@ def ctc_loss(
     logit_lengths: ArrayLike | None = None,
     blank: int = 0,
 ) -> Array:
-    """Compute minus the logarithm of the probability of the labels, over all ways to align them with steps; inf if there is none."""
+    """Compute minus the logarithm of the probability of the labels, over all ways to align them with steps; inf if there is none. Without lengths or a mask, labels end where only the blank, or -1, follows."""
 
 def ctc_decode(
     logits: ArrayLike,

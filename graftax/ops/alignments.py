@@ -10,11 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from graftax.backend.protocol import Arrays
 from graftax.core.errors import ArgumentError, DTypeError, ShapeError
 from graftax.core.masked_arrays import entry_of
 from graftax.core.typedefs import Array
-from graftax.ops.checks import check_range, register_check
+from graftax.ops.checks import at_hand, check_range, register_check
 from graftax.ops.functions import require_real, row
 from graftax.ops.indexing import positions
 from graftax.ops.reductions import to_inexact
@@ -46,11 +48,23 @@ def _check_ctc(
             check_range(arrays, "ctc_loss", name, lengths, most + 1)
     _check_mask(shown, "label_lengths", labels, label_lengths)
     _check_mask(shown, "logit_lengths", logits, logit_lengths)
-    inside, lengths = _counted_first(arrays, labels, label_lengths)
-    if label_lengths is not None or inside is not labels:  # what stands beyond a length is no label
-        beyond = arrays.numpy.arange(labels.shape[1], dtype="int32") >= lengths[:, None]
-        inside = arrays.numpy.where(beyond, 0, positions(arrays, inside))
-    check_range(arrays, "ctc_loss", "labels", inside, logits.shape[2])
+    inside, lengths = _labels_first(arrays, labels, label_lengths, blank)
+    beyond = arrays.numpy.arange(labels.shape[1], dtype="int32") >= lengths[:, None]  # what stands there is no label
+    inside = positions(arrays, inside)
+    check_range(arrays, "ctc_loss", "labels", arrays.numpy.where(beyond, 0, inside), logits.shape[2])
+    blanks = arrays.numpy.logical_and(inside == blank, arrays.numpy.logical_not(beyond))
+    explain = partial(_blank_among_labels, shown, blank)
+    if at_hand(arrays, explain, lambda found: found, blanks) and (host := arrays.to_numpy(blanks)).any():
+        raise explain(host)
+
+
+def _blank_among_labels(shown: str, blank: int, blanks: Any) -> ArgumentError:
+    row, column = np.argwhere(blanks)[0].tolist()
+    return ArgumentError(
+        f"{shown}: labels[{row}, {column}] is the blank, {blank}",
+        "the blank pads labels at their end, and stands between none",
+        "labels without blanks; those between equal labels follow by themselves",
+    )
 
 
 @row
@@ -63,7 +77,7 @@ def ctc_loss(
     logit_lengths: Array | None,
     blank: int,
 ) -> Any:
-    labels, label_counts = _counted_first(a, labels, label_lengths)
+    labels, label_counts = _labels_first(a, labels, label_lengths, blank)
     logits, steps = _counted_first(a, logits, logit_lengths)
     return _fuse(a, _loss, ("blank",))(labels, logits, label_counts, steps, blank=blank)
 
@@ -85,6 +99,16 @@ def _fuse(a: Arrays, function: Callable[..., Any], static: tuple[str, ...]) -> C
     if (a, function) not in _fused:
         _fused[a, function] = a.fuse(partial(function, a), static)
     return _fused[a, function]
+
+
+def _labels_first(a: Arrays, labels: Array, lengths: Array | None, blank: int) -> tuple[Any, Any]:
+    """Return the same of labels. Where nothing says how many there are, they end where only padding follows."""
+    if lengths is not None or _mask_of(labels) is not None:
+        return _counted_first(a, labels, lengths)
+    numbers = positions(a, labels)
+    are_labels = a.numpy.logical_and(numbers != blank, numbers != -1)
+    ends = a.numpy.where(are_labels, a.numpy.arange(1, labels.shape[1] + 1, dtype="int32"), 0)
+    return labels, a.numpy.max(ends, axis=1, initial=0)
 
 
 def _counted_first(a: Arrays, rows: Array, lengths: Array | None) -> tuple[Any, Any]:

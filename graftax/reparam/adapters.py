@@ -14,9 +14,9 @@ from graftax.core.selectors import Selector
 from graftax.core.short_traceback import door
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.adapter_test import OfAdapters
-from graftax.reparam.base import leaves_of
 from graftax.reparam.distance import check_tolerance, distance, tolerance_for
 from graftax.reparam.places import expressions, give_penalty, replace, thaw
+from graftax.variables.graph.following import leaves_of
 from graftax.variables.graph.module import Module, structure, walk_with_edges
 from graftax.variables.state.storage import concretely
 

@@ -19,6 +19,7 @@ from graftax.variables.arithmetic import Arithmetic
 from graftax.variables.calls import is_training
 from graftax.variables.fitting import fit, fit_term
 from graftax.variables.given_back import apply_constraint
+from graftax.variables.graph.following import Follower, leaves_of
 from graftax.variables.graph.module import Module, structure
 from graftax.variables.regularizers import RegularizerLike
 from graftax.variables.spec import Regularizer, VariableSpec
@@ -26,7 +27,7 @@ from graftax.variables.state import storage
 from graftax.variables.variable import Variable
 
 
-class Reparam(HasSettings, Arithmetic):
+class Reparam(HasSettings, Follower, Arithmetic):
     """The base of every weight that is an expression: subclass it, make the parts, say how they combine.
 
     ``__init__(self, next_creator, spec, ...)`` calls ``super().__init__(spec)`` and makes the parts with
@@ -114,6 +115,11 @@ class Reparam(HasSettings, Arithmetic):
     def _gx_hanging(self) -> Sequence[tuple[str, object]]:
         """Return its regularizer and its constraint."""
         return [("regularizer", self._regularizer), ("constraint", self.__dict__.get("constraint"))]
+
+    def _gx_state_about_base(self) -> list[Variable]:
+        base = getattr(self, self.base_name, None)
+        of_base = {id(leaf) for leaf in leaves_of(base)} if isinstance(base, VariableLike) else set()
+        return [leaf for leaf in self.variables if not leaf.trainability.made and id(leaf) not in of_base]
 
     @property
     def training(self) -> bool:
@@ -254,11 +260,6 @@ def _cast_read(value: Array, dtype: str | None) -> Array:
 
 def _describe(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else f"a {type(value).__name__}"
-
-
-def leaves_of(node: Any) -> list[Variable]:
-    """Return the Variables of a weight."""
-    return node.variables if isinstance(node, Module) else [node]
 
 
 def is_trainable(node: object) -> bool:

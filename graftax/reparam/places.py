@@ -8,7 +8,8 @@ from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.selectors import SelectorLike, compile_selector
 from graftax.core.tally import pick
 from graftax.core.typedefs import VariableLike
-from graftax.reparam.base import Reparam, leaves_of
+from graftax.reparam.base import Reparam
+from graftax.variables.graph.following import leaves_of
 from graftax.variables.graph.module import Module, structure, walk, walk_with_edges
 from graftax.variables.graph.node import Edge, outermost, own_nodes
 from graftax.variables.initializers import Constant

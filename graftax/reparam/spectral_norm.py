@@ -25,8 +25,9 @@ class SpectralNorm(CheckedCreator):
     .. math:: W = \frac{V}{\sigma(V)}, \quad \sigma(V) = l^\top V r
 
     Axes before the last one count as rows. The vectors ``l`` and ``r`` are state. They move by a power iteration only
-    where the weight is read in a layer call of training, each call once, and no gradient passes through them. What is
-    assigned keeps its direction, not its norm.
+    where the weight is read in a layer call of training, each call once, and no gradient passes through them; and until
+    they are those of the weight where it is assigned, restored or averaged. What is assigned keeps its direction, not
+    its norm. After an assignment to the base, call ``weight.follow_base()``.
 
     Args:
         iterations: How many power iterations at a read. Defaults to 1.
@@ -112,6 +113,10 @@ class SpectrallyNormedWeight(Reparam):
         """Assign the value to the base; what comes out is its direction, of norm 1."""
         self.base.assign(value)  # type: ignore[attr-defined]
         self._move(value, _TO_A_VALUE)
+
+    def follow_base(self) -> None:
+        """Move the vectors until they are those of the base."""
+        self._move(ops.asarray(self.base), _TO_A_VALUE)
 
     def _move(self, base: Array, iterations: int) -> None:
         matrix = ops.stop_gradient(self._matrix(base))

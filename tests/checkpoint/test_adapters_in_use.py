@@ -145,7 +145,7 @@ def test_what_fails_after_the_use_was_restored_takes_it_back(saved, monkeypatch)
     net, twin = adapted(), adapted()
     gx.adapters.use(net, "b")
     path = saved(m=net)
-    monkeypatch.setattr("graftax.checkpoint.restore._check_tied", broken)
+    monkeypatch.setattr("graftax.checkpoint.restore.check_tied", broken)
     with pytest.raises(KeyboardInterrupt):
         Checkpoint(m=twin).restore(path)
     assert gx.adapters.active(twin) == ["a", "b"]

@@ -1,11 +1,13 @@
 """The ops of aligned sequences take their lengths from the masks that arrays carry, where no lengths are given."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import graftax as gx
 from graftax import losses, ops
-from graftax.core.errors import ShapeError
+from graftax.core.errors import ArgumentError, ShapeError
 from graftax.variables.masks import mask_of, set_mask
 
 RNG = np.random.default_rng(5)
@@ -52,6 +54,24 @@ def test_a_mask_of_steps_says_their_lengths(name, keep, compiled):
 def test_lengths_that_are_given_count_in_place_of_the_mask():
     found = ops.ctc_loss(LABELS, with_mask(LOGITS, KEEP), COUNTS, np.full(3, 6))
     np.testing.assert_array_equal(found, ops.ctc_loss(LABELS, LOGITS, COUNTS, np.full(3, 6)))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("blank", [0, 3])
+def test_labels_end_where_only_padding_follows(blank, compiled):
+    labels = np.array([[1, 2, blank], [2, blank, blank], [blank, blank, blank], [1, -1, -1]], "int32")
+    logits = RNG.normal(size=(4, 6, 4)).astype("float32")
+    run = partial(ops.ctc_loss, blank=blank)
+    found = (gx.jit(run) if compiled else run)(labels, logits)
+    np.testing.assert_allclose(found, ops.ctc_loss(labels, logits, np.array([2, 1, 0, 1]), blank=blank), rtol=1e-6)
+    np.testing.assert_allclose(ops.mean(found), losses.CTC(blank)(labels, logits), rtol=1e-6)
+
+
+@pytest.mark.parametrize("lengths", [None, np.array([2, 1, 3])])
+def test_a_blank_between_labels_is_refused(lengths):
+    labels = np.array([[1, 2, 0], [2, 0, 0], [1, 0, 2]], "int32")
+    with pytest.raises(ArgumentError, match=r"(?s)labels\[2, 1\] is the blank, 0.*pads labels at their end"):
+        ops.ctc_loss(labels, LOGITS, lengths)
 
 
 @pytest.mark.broad

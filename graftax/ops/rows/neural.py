@@ -52,7 +52,7 @@ LOSSES = """
 ctc_loss(labels: Array, logits: Ordered, label_lengths: Array | None = None, logit_lengths: Array | None = None,
     blank: Count = 0):
     Compute minus the logarithm of the probability of the labels, over all ways to align them with steps; inf if there
-    is none.
+    is none. Without lengths or a mask, labels end where only the blank, or -1, follows.
 ctc_decode(logits: Ordered, logit_lengths: Array | None = None, blank: Count = 0, beam_width: Size | None = None,
     top_paths: Size = 1):
     Find the most likely labels of sequences: those of the best alignment, or by beam search; -1 after their end.

@@ -14,6 +14,7 @@ from graftax.core.typedefs import Array
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
 from graftax.optimizers.engine.slot import Slot
+from graftax.variables.graph.following import Follower, follow, followers
 from graftax.variables.graph.module import structure
 from graftax.variables.variable import Variable
 
@@ -49,14 +50,22 @@ def two_averages(rule: Averaging) -> ArgumentError:
 @contextmanager
 def swap_values(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
     """Give each variable the value beside it for the block, and at the end its own again, whatever happens."""
-    before = [variable._gx_stored for variable, _ in pairs]
+    following = followers(variable for variable, _ in pairs)
+    moved = [*(variable for variable, _ in pairs), *(v for above in following for v in above._gx_state_about_base())]
+    before = [(variable, variable._gx_stored) for variable in moved]
     try:
-        for variable, average in pairs:
-            variable.assign(average)
+        _assign(pairs, following)
         yield
     finally:
-        for (variable, _), value in zip(pairs, before, strict=True):
+        for variable, value in before:
             variable.assign(value)
+
+
+def _assign(pairs: list[tuple[Variable, Array]], following: list[Follower]) -> None:
+    for variable, average in pairs:
+        variable.assign(average)
+    for expression in following:
+        follow(expression)
 
 
 _swapped: weakref.WeakSet[Averaging] = weakref.WeakSet()
@@ -128,8 +137,8 @@ class Averaging(SlotKeeper):
     @door
     def assign_averages(self) -> None:
         """Give the variables their averages for good, at the end of training."""
-        for variable, average in self._gx_averages():
-            variable.assign(average)
+        pairs = self._gx_averages()
+        _assign(pairs, followers(variable for variable, _ in pairs))
         self._gx_averages_assigned()
 
     def _gx_averages_assigned(self) -> None:
