@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Any, TypeAlias
 
 from graftax.checkpoint.children import adopt_pending, children_of, hanging_on_lone, keeps_state
@@ -292,3 +293,8 @@ def _kind(value: Any) -> Kind:
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return Kind.TUPLE
     return Kind.OBJECT  # a Module, or a named tuple, whose edges are names, too
+
+
+def path_below(path: str, above: Node, below: Node) -> str:
+    """Return the path of what lies below a Node, which has this path itself."""
+    return reduce(join, below._gx_way()[len(above._gx_way()) :], path)

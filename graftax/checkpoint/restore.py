@@ -15,7 +15,7 @@ from graftax.checkpoint.deferred import make_deferred
 from graftax.checkpoint.different_settings import Differing, conflict_of, different_settings, set_line, values_to_set
 from graftax.checkpoint.facts import facts_to_take
 from graftax.checkpoint.freezing import Flag, flags
-from graftax.checkpoint.graph import Graph, Place, Root, objects_below
+from graftax.checkpoint.graph import Graph, Place, Root, objects_below, path_below
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
@@ -41,6 +41,7 @@ from graftax.core import user_line
 from graftax.core.errors import MissingInCheckpoint, StateError, UnusedInCheckpoint
 from graftax.core.typedefs import VariableLike
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.following import Follower
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.trained_model import restoring
 from graftax.variables.state import storage
@@ -131,8 +132,7 @@ def _restore(
                 report.tell_settings([set_line(one.line) for one in differing])
             _apply_values(match, changes, ready, known, used, session)
             following = changes.follow([place.thing for place in match.pairs])
-            places = [place for place in match.graph.places if place.kind is Kind.VARIABLE]
-            report.tell_followed([place.path for place in places if place.thing in following])
+            report.tell_followed(_followed_paths(match.graph, following))
             reset_slots(changes, to_reset)  # whose initial value may be that of their Variable
             check_tied(match, report, notes, values)
             joint.wait_until_assigned()
@@ -343,6 +343,16 @@ def _apply_values(
 
 def _is_unbuilt(place: Place) -> bool:
     return isinstance(place.thing, Module) and place.kind is Kind.OBJECT and place.thing._gx_lacks_weights
+
+
+def _followed_paths(graph: Graph, following: list[Follower]) -> list[str]:
+    paths = {id(place.thing): place.path for place in graph.places}
+    return [
+        path_below(paths[id(one)], one, leaf)
+        for one in following
+        if id(one) in paths
+        for leaf in one._gx_state_about_base()
+    ]
 
 
 def _is_weight(place: Place) -> bool:

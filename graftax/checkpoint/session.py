@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
+from graftax.checkpoint.graph import path_below
 from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.newer_values import Marks, warn_of_replaced
-from graftax.checkpoint.paths import join
 from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.trained_as_saved import is_different, set_trainability, trainability_as_saved
@@ -240,7 +239,7 @@ class Session:
             state: list[str] = []
             if (below := len(appeared._gx_way()) - above) > 0:  # else it took a plain weight, which has no state
                 place = path.rsplit("/", below)[0]
-                state = [reduce(join, leaf._gx_way()[above:], place) for leaf in expression._gx_state_about_base()]
+                state = [path_below(place, expression, leaf) for leaf in expression._gx_state_about_base()]
             if not any(each in self._awaited or each in self._taken for each in state):
                 with storage.concretely():
                     follow(expression)

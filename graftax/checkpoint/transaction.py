@@ -19,7 +19,7 @@ from graftax.checkpoint.state import with_live_classes
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability, trainability_as_saved
 from graftax.reparam.adapted import Adapted
 from graftax.reparam.base import Reparam
-from graftax.variables.graph.following import follow, followers
+from graftax.variables.graph.following import Follower, follow, followers
 from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
 from graftax.variables.state.storage import Storage
@@ -62,15 +62,14 @@ class Transaction:
         self._undo.append(lambda: undo(before))
         return note
 
-    def follow(self, changed: Iterable[object]) -> set[Variable]:
-        """Let expressions follow whose bases took values; return the Variables that this changed."""
-        followed: set[Variable] = set()
-        for expression in followers(weight for weight in changed if isinstance(weight, Variable | Reparam)):
+    def follow(self, changed: Iterable[object]) -> list[Follower]:
+        """Let expressions follow whose bases took values, and return them."""
+        found = followers(weight for weight in changed if isinstance(weight, Variable | Reparam))
+        for expression in found:
             before = [(variable, variable.value) for variable in expression._gx_state_about_base()]
             self._undo.append(partial(undo, before))
             follow(expression)
-            followed |= {variable for variable, _ in before}
-        return followed
+        return found
 
     def set_state(self, module: Module, state: Any) -> None:
         """Set the Python state of a Module. None for a Module without state changes nothing."""

@@ -109,7 +109,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "beta": ("momentum",),
     "beta_1": ("momentum",),
     "alpha": ("rho", "beta_2"),
-    "rho": ("beta_2",),
+    "rho": ("beta_2", "radius"),
     "discounting_factor": ("rho",),
     "wd": ("weight_decay",),
     "decoupled_weight_decay": ("weight_decay",),

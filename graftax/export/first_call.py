@@ -45,11 +45,14 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
     first: tuple[Any, ...] | None = getattr(module, "_gx_first_call", None)
     if first is None:
         shape = getattr(module, "_gx_input_shape", None)
-        known = f", and was built for the shape {shape}" if shape is not None else ""
+        if shape is None:
+            received, example = "has not been called", "batch 8"
+        else:
+            received, example = f"was built for the shape {shape}, not by its first call", _words_of(shape)
         raise NotBuiltError(
-            f"{type(module).__name__} has not been called{known}",
-            "its first call gives the shapes and dtypes of its inputs",
-            'say them: graftax.export.Spec("batch 8"), or an example, after the Module',
+            f"{type(module).__name__} {received}",
+            "a call that builds gives the shapes and dtypes of its inputs",
+            f"say them: graftax.export.Spec({example!r}), or an example, after the Module",
         )
     while first and first[-1] is None:
         first = first[:-1]
@@ -71,6 +74,13 @@ def specs_of_first_call(module: Module) -> tuple[Any, ...]:
             "or Specs after the Module, if it is to be left out",
         )
     return tuple(tree.map_structure(_spec_like, one) for one in first)
+
+
+def _words_of(shape: Any) -> str:
+    """Return the words for a `Spec` of a shape; of several shapes, an example."""
+    if not isinstance(shape, tuple) or not all(size is None or isinstance(size, int) for size in shape):
+        return "batch 8"
+    return " ".join(["batch", *(f"size{i}" if size is None else str(size) for i, size in enumerate(shape[1:], 1))])
 
 
 def _symbolic_input(layer: Layer) -> Any:

@@ -117,6 +117,9 @@ class Normalization(Layer):
                 f"the statistics are of the sizes {self.mean.shape}, those of the first input",
                 "an input of those sizes, or a new layer for the others",
             )
+        if isinstance(storage.frames.top, Abstract):
+            # nothing is computed, and nan of a layer without statistics would be an error in the layers that follow
+            return ops.cast(x, self._gx_dtypes.compute_dtype)
         self._check_adapted()
         x = widen(x)
         sizes = tuple(n if i in kept else 1 for i, n in enumerate(shape))
@@ -213,8 +216,6 @@ class Normalization(Layer):
             ) from None
 
     def _check_adapted(self) -> None:
-        if isinstance(storage.frames.top, Abstract):  # nothing is computed
-            return
         arrays, known = registry.current().arrays, [unwrap(part) for part in (self.count, self.mean, self.variance)]
         if all(map(arrays.is_concrete, known)):
             if (error := self._no_statistics_error(*map(arrays.to_numpy, known))) is not None:

@@ -20,7 +20,7 @@ from graftax.optimizers.engine.apply_rule import apply_rule
 from graftax.optimizers.engine.clipping import clip, has_limits
 from graftax.optimizers.engine.gradients import Variables, require_trainable
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale
+from graftax.optimizers.engine.loss_scale import LossScaleLike, as_loss_scale, scaled_twice, scaling
 from graftax.optimizers.engine.planning import Planning
 from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.reached import differentiate_reached
@@ -283,7 +283,8 @@ class Optimizer(Planning, PureUpdates):
 
         @wraps(loss_fn)  # whose name errors give
         def scaled_loss_and_output() -> tuple[Array, Any]:
-            found = loss_fn()
+            with scaling.entered(self):
+                found = loss_fn()
             return self.scale_loss(loss_of(found, has_aux)), found
 
         differentiate = differentiate_reached(scaled_loss_and_output, wrt, self._gx_slots)
@@ -291,8 +292,16 @@ class Optimizer(Planning, PureUpdates):
 
     @door
     def scale_loss(self, loss: object) -> Array:
-        """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``."""
-        return cast(Array, loss if self.loss_scale is None else self.loss_scale.scale_loss(loss))
+        """Return the loss whose gradients `apply` expects: the loss itself, unless there is a ``loss_scale``.
+
+        Raises:
+            StateError: it is called in the function that `minimize` differentiates, which scales what it returns.
+        """
+        if self.loss_scale is None:
+            return cast(Array, loss)
+        if scaling.top is self:
+            raise scaled_twice(self)
+        return self.loss_scale.scale_loss(loss)
 
     def __repr__(self) -> str:
         kept = self.__dict__["learning_rate"]

@@ -9,6 +9,7 @@ from weakref import ref
 
 from graftax.backend.traced_checks import probability_listeners
 from graftax.core import user_line
+from graftax.losses.likelihood import CTC
 from graftax.losses.loss import Loss
 
 
@@ -45,13 +46,17 @@ class ProbabilitiesAsLogits:
         """
         op, result = self._given.get(id(prediction), ("", None))
         is_of_op = result is not None and result() is prediction  # an array that is gone may have had the same id
-        if not is_of_op or getattr(taker, "from_logits", None) is not True or output in self._told:
+        takes_only_logits = isinstance(taker, CTC)
+        is_for_logits = takes_only_logits or getattr(taker, "from_logits", None) is True
+        if not is_of_op or not is_for_logits or output in self._told:
             return
         self._told.add(output)
         kind, user = type(taker).__name__, "loss" if isinstance(taker, Loss) else "metric"
         of = f" of the output {output!r}" if output else ""
+        shown = f"{kind}()" if takes_only_logits else f"{kind}(from_logits=True)"
+        other = "" if takes_only_logits else f"{kind}() without from_logits=True, or "
         user_line.warn(
-            f"the predictions{of} are what {op} gave, and the {user} {kind}(from_logits=True) takes them for logits: "
-            f"it computes the probabilities of probabilities, which are nearly alike. Instead: {kind}() without "
-            f"from_logits=True, or no {op} at the end of the model"
+            f"the predictions{of} are what {op} gave, and the {user} {shown} takes them for logits: "
+            "it computes the probabilities of probabilities, which are nearly alike. "
+            f"Instead: {other}no {op} at the end of the model"
         )

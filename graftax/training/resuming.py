@@ -86,7 +86,7 @@ def resume_run(run: Run, where: object, validation: Source | None = None) -> boo
         roots = {**manager.checkpoint.roots, ROOT: found.root}
         manager.wait()
         run.note_program()  # as the program makes them, before those of the checkpoint are set
-        report = Checkpoint(**roots).restore(latest.path, skip=list(found.skip), settings="program")
+        report = Checkpoint(**roots).restore(latest.path, skip=list(found.skip), settings="program", trainable="saved")
     except CheckpointError as error:
         error.add_context("fit(resume=...), which restores model, optimizer, metrics and all that the run remembers")
         if isinstance(error, MatchError):

@@ -29,10 +29,20 @@ CLASSES = [
 ]
 HOOKS = {
     # subclasses define these, and graftax calls them
-    *("build", "call", "compute_loss", "compute_metrics", "create_slots", "forward", "get_state", "inverse", "penalty"),
-    *("predict_step", "set_state", "test_step", "train_step", "train_steps", "update", "update_all"),
+    *(
+        "build",
+        "call",
+        "compute_loss",
+        "compute_metrics",
+        "create_slots",
+        "follow_base",
+        "forward",
+        "get_state",
+        "inverse",
+    ),
+    *("penalty", "predict_step", "set_state", "test_step", "train_step", "train_steps", "update", "update_all"),
     *("compute_mask", "compute_output_shape", "reset_metrics"),
-    *("from_spec", "failure", "tell", "tell_settings", "wait_for"),  # for the package itself
+    *("from_spec", "failure", "tell", "tell_followed", "tell_settings", "wait_for"),  # for the package itself
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import graftax as gx
 from graftax import layers, ops
+from graftax.core.errors import StateError
 
 X = np.linspace(-1, 1, 8, dtype="float32").reshape(4, 2)
 OVERFLOWS = np.sign(X) * np.float32(np.inf)
@@ -120,3 +121,20 @@ def test_a_factor_below_1_does_not_grow_where_a_step_overflows() -> None:
     optimizer = gx.optimizers.SGD(0.1, loss_scale=gx.optimizers.LossScale(0.25))
     optimizer.apply([[np.inf]], [w])
     assert float(optimizer.loss_scale.scale) == 0.25
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_loss_that_is_scaled_before_minimize_scales_it_is_refused(compiled):
+    w = gx.Variable([1.0, 2.0])
+    optimizer = gx.optimizers.SGD(0.1, loss_scale=1024.0)
+
+    def step():
+        optimizer.minimize(lambda: optimizer.scale_loss(gx.ops.sum(w * w)), w)
+
+    with pytest.raises(StateError, match=r"(?s)scale_loss in the function.*the factor would count twice"):
+        (gx.jit(step) if compiled else step)()
+    assert w.numpy().tolist() == [1.0, 2.0]
+    with gx.GradientTape() as tape:
+        loss = optimizer.scale_loss(gx.ops.sum(w * w))
+    optimizer.apply(tape.gradient(loss, [w]), [w])
+    np.testing.assert_allclose(w.numpy(), [0.8, 1.6], rtol=1e-6)

@@ -38,6 +38,10 @@ def test_a_model_that_was_not_called_needs_inputs(tmp_path: Path) -> None:
     model = gx.Sequential([layers.Dense(1)])
     with pytest.raises(NotBuiltError, match="has not been called"):
         model.export(tmp_path / "net")
+    model.build((None, 3))
+    model(X)
+    with pytest.raises(NotBuiltError, match=r"(?s)was built for the shape \(None, 3\), not by.*Spec\('batch 3'\)"):
+        model.export(tmp_path / "net")
     model.export(tmp_path / "net", gx.export.Spec("batch 3"), check=False, platforms=("cpu",))
     with pytest.raises(gx.errors.DestinationExists):
         model.export(tmp_path / "net", gx.export.Spec("batch 3"))

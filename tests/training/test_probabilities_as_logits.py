@@ -79,6 +79,21 @@ def test_probabilities_that_a_loss_takes_for_logits_are_told_of_once(name, eager
     assert "CategoricalCrossentropy(from_logits=True) takes them for logits" in told
 
 
+@pytest.mark.parametrize("end", ["softmax", "log_softmax", None])
+def test_ctc_takes_logits_and_their_logarithms_of_probabilities(end):
+    model = gx.Sequential([layers.Dense(4, activation=end)])
+    model.compile("sgd", losses.CTC())
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.fit(np.ones((2, 6, 3), "float32"), np.array([[1, 2], [2, 0]]), verbose=0)
+    told = [str(one.message) for one in found]
+    assert len(told) == (end == "softmax")
+    assert all(
+        "CTC() takes them for logits" in one and one.endswith("Instead: no softmax at the end of the model")
+        for one in told
+    )
+
+
 @pytest.mark.parametrize("loss", [losses.BinaryCrossentropy, losses.SparseCategoricalCrossentropy])
 def test_the_line_to_write_is_silent(loss):
     y = LABELS if loss is losses.SparseCategoricalCrossentropy else ONE_HOT

@@ -316,3 +316,30 @@ def test_an_optimizer_that_a_callback_has_changed_is_told(tmp_path):
     train(2)
     with pytest.raises(gx.errors.MatchError, match="called compile or gx.graft, the same calls in the program"):
         train(3)
+
+
+class Unfreezing(gx.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 1:
+            self.model.layers[0].trainable = True
+
+
+def test_what_a_callback_unfroze_is_resumed_without_a_warning(tmp_path):
+    def run(kill=None):
+        model = gx.Sequential([layers.Dense(2), layers.Dense(1)])
+        model.build_for(A)
+        model.layers[0].trainable = False
+        model.compile("sgd", "mse")
+
+        def stop(batch, logs):
+            if int(model.optimizer.iterations) == kill:
+                raise KeyboardInterrupt
+
+        last = LambdaCallback(on_train_batch_end=stop)
+        callbacks = [Unfreezing(), ModelCheckpoint(tmp_path / "run", every=1), last]
+        model.fit(A, B, epochs=4, batch_size=4, verbose=0, resume=tmp_path / "run", callbacks=callbacks)
+        return model
+
+    with pytest.raises(KeyboardInterrupt):
+        run(kill=13)
+    assert run().layers[0].trainable  # warnings are errors here

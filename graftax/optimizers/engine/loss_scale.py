@@ -9,7 +9,8 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
-from graftax.core.errors import ArgumentError
+from graftax.core.errors import ArgumentError, StateError
+from graftax.core.scopes import ScopeStack
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, POSITIVE, Checked, Kinds
 from graftax.optimizers.engine import learning_rate as rate
@@ -20,6 +21,9 @@ from graftax.transforms.flow.branches import cond
 from graftax.transforms.lifting.frames import Substitution
 from graftax.variables.state.storage import frames
 from graftax.variables.variable import Variable
+
+scaling: ScopeStack[object] = ScopeStack("optimizer that scales a loss")
+"""Optimizers that are about to scale what a function of the user returns."""
 
 LossScaleLike: TypeAlias = "LossScale | float | str | None"
 
@@ -112,6 +116,15 @@ class LossScale(Checked):
 
     def __repr__(self) -> str:
         return f"LossScale(growth_interval={self.growth_interval})"
+
+
+def scaled_twice(optimizer: object) -> StateError:
+    """Return the error for a loss that is scaled before the optimizer scales it."""
+    return StateError(
+        f"{type(optimizer).__name__}.scale_loss in the function that its minimize differentiates",
+        "minimize scales what the function returns, and the factor would count twice",
+        "optimizer.minimize(lambda: loss, variables); scale_loss is for gradients that are given to apply",
+    )
 
 
 def is_all_finite(gradients: Sequence[Any]) -> Array:

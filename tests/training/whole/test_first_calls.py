@@ -112,3 +112,23 @@ def test_a_grafted_part_that_no_call_reaches(later, tmp_path):
     gan.save(tmp_path / "model")
     loaded = gx.load_model(tmp_path / "model", custom={"GAN": GAN})
     np.testing.assert_array_equal(loaded.critic(X), expected)
+
+
+FOLLOWERS = {
+    "embedding": lambda: [layers.Discretization([-1.0, 0.0, 1.0]), layers.Embedding(4, 2), layers.Flatten()],
+    "one_hot": lambda: [layers.Discretization([-1.0, 0.0, 1.0], output_mode="one_hot")],
+    "adapted": lambda: [layers.Discretization(num_bins=3), layers.Embedding(3, 2), layers.Flatten()],
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWERS)
+def test_what_follows_an_adapted_normalization_is_saved_and_loaded(tmp_path, name) -> None:
+    x = np.random.default_rng(0).normal(size=(10, 3)).astype("float32")
+    first, then = layers.Normalization(), FOLLOWERS[name]()
+    first.adapt(x)
+    if name == "adapted":
+        then[0].adapt(first(x))
+    model = gx.Sequential([first, *then, layers.Dense(1)])
+    wanted = model(x)
+    model.save(tmp_path / "net")
+    np.testing.assert_array_equal(gx.load_model(tmp_path / "net")(x), wanted)
