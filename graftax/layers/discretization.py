@@ -20,6 +20,7 @@ from graftax.layers.category_encoding import check_modes, encode
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.rounded_data import warn_of_other_bins
 from graftax.ops.checks import subscript
 
 
@@ -115,6 +116,7 @@ class Discretization(Layer):
         shares = np.arange(1, self.num_bins) / self.num_bins
         boundaries = np.quantile(values, shares)
         if not whole:  # which are compared in float32
+            warn_of_other_bins(self._gx_title(), "float32", values, boundaries)
             boundaries = boundaries.astype("float32")
         self.bin_boundaries = tuple(np.unique(boundaries).tolist())
 

@@ -19,6 +19,7 @@ from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers,
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
+from graftax.layers.rounded_data import rounding_errors, warn_of_lost_spread
 from graftax.layers.table_columns import Columns
 from graftax.transforms.lifting.frames import Abstract
 from graftax.variables.state import storage
@@ -134,6 +135,9 @@ class Normalization(Layer):
     def adapt(self, data: ArrayLike | Iterable[ArrayLike]) -> None:
         """Take the mean and the variance of a data set; what was taken before is forgotten.
 
+        A warning says if the dtype of the layer rounds the data by a visible part of their standard deviation, as
+        float32 does with the seconds of timestamps.
+
         Args:
             data: An array, a table, or an iterable of these, such as a generator, which is read once. A model that
                 begins with this layer puts later tables into the column order of the first one, by name.
@@ -152,6 +156,7 @@ class Normalization(Layer):
                 f"{type(self).__name__}() without mean and variance",
             )
         total, mean, square = 0, np.float64(0), np.float64(0)  # the sum of squares around the mean
+        rounded: _Host = np.zeros(())
         batches = DataToAdapt(data, self._gx_columns.x)
         for batch in batches:
             if batch.ndim < 2 and self.axis:
@@ -175,6 +180,7 @@ class Normalization(Layer):
                 away = own - mean
                 square = square + values.var(over) * count + away**2 * (total * count / (total + count))
                 mean, total = mean + away * (count / (total + count)), total + count
+                rounded = np.maximum(rounded, rounding_errors(batch, self._gx_dtypes.wide_dtype, over))
         if not total:
             raise ArgumentError("adapt got no values", "there is no mean of nothing", "layer.adapt(x_train)")
         with np.errstate(over="ignore"):
@@ -185,6 +191,8 @@ class Normalization(Layer):
                 f"that is no number of {self.variance.dtype}, and so would be what the layer gives",
                 "layer.adapt(x / scale), so that squares of deviations fit",
             )
+        spread = np.sqrt(square / total)
+        warn_of_lost_spread(self._gx_title(), self._gx_dtypes.wide_dtype, rounded, np.asarray(mean), np.asarray(spread))
         self.mean.assign(found[0])
         self.variance.assign(found[1])
         self.count.assign(min(total, 2**31 - 1))

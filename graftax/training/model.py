@@ -308,7 +308,10 @@ class Model(SummaryMixin):
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
-        against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps)
+        needs_targets = y is not None and not (self._gx_has_own("test_step") or self._gx_has_own("compute_loss"))
+        against = data.validation_source(
+            validation_data, validation_batch_size, batch_size, validation_steps, needs_targets
+        )
         (require_objectives if self._gx_has_own("train_step") else require_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
         remember(self, columns)

@@ -206,6 +206,9 @@ def set_random_seed(seed: int) -> None:
     begin alike, set the seed and make a new model in each. Functions that are compiled already draw from the new seed,
     too.
 
+    Threads share the stream of the program: where several draw from it, which numbers each one gets depends on who is
+    first. A `SeedGenerator` of its own for each thread makes them repeatable.
+
     Args:
         seed: An integer from 0 to 2**64 - 1.
 

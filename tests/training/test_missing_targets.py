@@ -55,3 +55,29 @@ def test_outputs_that_share_one_target(y):
     line = "y={'a': y, 'b': y}"
     assert line in error.value.instead
     model.fit(X, {"a": A, "b": A}, verbose=0)  # as the line says
+
+
+@pytest.mark.parametrize("given", [A.repeat(3, 1), (X,)], ids=["array", "tuple"])
+def test_a_validation_without_targets_is_refused_before_the_first_epoch(given):
+    model = gx.Sequential([layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(DataError, match=r"(?s)x alone.*targets.*instead: validation_data=\(x_val, y_val\)"):
+        model.fit(X, A, validation_data=given, verbose=0)
+    assert not model.built
+
+
+def test_a_validation_without_targets_is_that_of_a_step_of_ones_own():
+    class Spread(gx.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def test_step(self, batch):
+            return {"spread": gx.ops.std(self(batch[0]))}
+
+    model = Spread()
+    model.compile("sgd", "mse")
+    assert "val_spread" in model.fit(X, A, validation_data=X, verbose=0).history

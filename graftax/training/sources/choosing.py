@@ -181,7 +181,11 @@ def require_enough(source: Source | None, validations: int) -> None:
 
 
 def validation_source(
-    validation_data: object, batch_size: int | None, fallback: int | None, steps: int | None
+    validation_data: object,
+    batch_size: int | None,
+    fallback: int | None,
+    steps: int | None,
+    needs_targets: bool = False,
 ) -> Source | None:
     """Return the source for ``validation_data``: a tuple or list of arrays, an iterable of batches, or None.
 
@@ -190,6 +194,10 @@ def validation_source(
         batch_size: ``validation_batch_size``, for arrays.
         fallback: The number of rows in a batch if that is None.
         steps: The number of batches in a validation; None for all.
+        needs_targets: Whether arrays without targets are of no use. Defaults to False.
+
+    Raises:
+        DataError: they are needed, and missing.
     """
     if validation_data is None:
         return None
@@ -204,6 +212,12 @@ def validation_source(
             and not gives_batches(validation_data, fallback)
         )
         return single_pass_source(validation_data, None, None, fallback if by_row else batch_size, steps)
+    if needs_targets and parts[1] is None:
+        raise DataError(
+            f"validation_data is {'a tuple of x alone' if isinstance(validation_data, tuple) else 'x alone'}",
+            "the loss compares targets with predictions, in the validation as in the training",
+            "validation_data=(x_val, y_val)",
+        )
     return single_pass_source(*parts, fallback if batch_size is None else batch_size, steps)
 
 
