@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import islice
 from typing import Any
 
@@ -14,14 +13,14 @@ from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
 from graftax.training.missing_values import refuse_missing
-from graftax.training.narrowing import narrow
+from graftax.training.narrowing import NARROW, narrow, require_narrow
 from graftax.training.not_numbers import error_of_array
+from graftax.training.sources.row_taking import rows_of
 from graftax.training.sources.stored_rows import StoredRows, is_stored
 from graftax.training.table_values import array_of_table, kind_of
 
 _READY = frozenset(map(np.dtype, "bool int8 int16 int32 uint8 uint16 uint32 float16 float32 complex64".split()))
 _SHOWN = 4
-_SHORT = 128  # bytes, of which memory gives some 64 at once
 
 
 def is_arrays(x: object) -> bool:
@@ -46,13 +45,15 @@ def is_numbers(x: object) -> bool:
     return isinstance(x, bool | int | float | np.number | np.bool_)
 
 
-def as_arrays(data: Any, name: str, keeps_integers: bool = False) -> Any:
+def as_arrays(data: Any, name: str, keeps_integers: bool = False, follows: bool = False) -> Any:
     """Return host arrays of 32 bits at most, in the same structure; a list of numbers becomes one array.
 
     Args:
         data: The data.
         name: What they are called in messages.
         keeps_integers: Whether tables of integers stay integers, as labels do. Defaults to False, float32.
+        follows: Whether arrays of 64 bits become `StoredRows`, which see what is written to the arrays later, as those
+            of 32 bits do. Defaults to False, a copy.
 
     Raises:
         DataError: a part is not an array of numbers, or rows of numbers have different lengths.
@@ -62,14 +63,16 @@ def as_arrays(data: Any, name: str, keeps_integers: bool = False) -> Any:
         return data
     if isinstance(data, list | tuple) and data and is_numbers(data):
         try:
-            return _host(np.asarray(data), name, keeps_integers)
+            return _host(np.asarray(data), name, keeps_integers, False)
         except ValueError as error:
             raise _ragged_error(data, name, error) from None
     if type(data) is dict:
-        return {key: as_arrays(part, f"{name}[{key!r}]", keeps_integers) for key, part in data.items()}
+        return {key: as_arrays(part, f"{name}[{key!r}]", keeps_integers, follows) for key, part in data.items()}
     if type(data) in (list, tuple):
-        return type(data)(as_arrays(part, f"{name}[{place}]", keeps_integers) for place, part in enumerate(data))
-    return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name, keeps_integers), data)
+        return type(data)(
+            as_arrays(part, f"{name}[{place}]", keeps_integers, follows) for place, part in enumerate(data)
+        )
+    return tree.map_structure(lambda leaf: None if leaf is None else _host(leaf, name, keeps_integers, follows), data)
 
 
 def _ragged_error(data: Any, name: str, error: ValueError) -> Exception:
@@ -85,9 +88,10 @@ def _ragged_error(data: Any, name: str, error: ValueError) -> Exception:
     )
 
 
-def _host(leaf: Any, name: str, keeps_integers: bool) -> Any:
+def _host(leaf: Any, name: str, keeps_integers: bool, follows: bool) -> Any:
     if _is_ready(leaf):
         return leaf
+    is_shared = isinstance(leaf, np.ndarray) or _is_of_torch(leaf)
     if isinstance(leaf, VariableLike):
         leaf = leaf.value
     if isinstance(leaf, StoredRows):
@@ -112,6 +116,9 @@ def _host(leaf: Any, name: str, keeps_integers: bool) -> Any:
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
         raise error_of_array(leaf, array, name)
+    if follows and is_shared and (array.dtype.name in NARROW or not array.dtype.isnative):
+        require_narrow(array, name)
+        return StoredRows(array, name)
     return narrow(array, name)
 
 
@@ -127,36 +134,12 @@ def _is_of_torch(leaf: object) -> bool:
 def take_rows(data: object, rows: Any) -> Any:
     """Return the same rows of every array of a structure."""
     if type(data) is np.ndarray:  # at each batch: there is nothing to look for in an array
-        return _rows_of(data, rows) if type(rows) is np.ndarray else data[rows]
+        return rows_of(data, rows) if type(rows) is np.ndarray else data[rows]
+    if type(data) is StoredRows:
+        return data[rows]
     if data is None:
         return None
-    return tree.map_structure(lambda array: None if array is None else _rows_of(array, rows), data)
-
-
-def _rows_of(array: Any, rows: Any) -> Any:
-    """Return some rows of an array, in any order: they come from a permutation, and are in range."""
-    if type(array) is not np.ndarray or type(rows) is not np.ndarray:
-        return array[rows]
-    if array.flags.c_contiguous:
-        return array.take(rows, 0, mode="clip")  # needs a fifth of the time of an index
-    table = array.base  # `take` of some columns would first make one piece of them, at each batch
-    if type(table) is not np.ndarray or not _are_columns(array, table):
-        return array[rows]
-    begin = _address(array) - _address(table)
-    found = table.take(rows, 0, mode="clip")
-    return np.ndarray((len(rows), *array.shape[1:]), array.dtype, found, begin, (found.strides[0], *array.strides[1:]))
-
-
-def _are_columns(array: np.ndarray[Any, Any], table: np.ndarray[Any, Any]) -> bool:
-    """Tell whether an array is part of each row of a table whose rows are short, or little longer than the part."""
-    if not table.flags.c_contiguous or table.shape[:1] != array.shape[:1] or table.strides[0] != array.strides[0]:
-        return False
-    width = table.strides[0]
-    return width <= _SHORT or width <= 2 * array.itemsize * math.prod(array.shape[1:])
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return int(array.__array_interface__["data"][0])
+    return tree.map_structure(lambda array: None if array is None else rows_of(array, rows), data)
 
 
 def cut_rows(data: object, rows: slice) -> Any:

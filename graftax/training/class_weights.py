@@ -56,6 +56,8 @@ class ClassWeights:
             self._weights[label.__index__()] = float(weight)
         if not self._weights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
+        self._classes = np.array(sorted(self._weights))
+        self._factors = np.array([self._weights[label] for label in self._classes.tolist()], "float32")
         instead = "fit(..., epochs=n) up to there, and fit(..., initial_epoch=n, class_weight={{...: {value!r:.60}}})"
         self.given = GivenArgument("fit", "class_weight", weights, instead)
 
@@ -66,9 +68,8 @@ class ClassWeights:
             DataError: the targets are neither class numbers nor one-hot rows, or there is not one weight for each row.
         """
         labels = self._labels(y)
-        weights = np.ones(len(labels), "float32")
-        for label, weight in self._weights.items():
-            weights[labels == label] = weight
+        places = np.searchsorted(self._classes, labels).clip(max=len(self._classes) - 1)
+        weights = np.where(self._classes[places] == labels, self._factors[places], np.float32(1))
         if sample_weight is None:
             return weights
         if not isinstance(sample_weight, np.ndarray) or sample_weight.shape[:1] != labels.shape:

@@ -1,4 +1,4 @@
-"""ArraySource: arrays in memory, cut into batches."""
+"""ArraySource: arrays in memory, cut into batches when these are due: what is written to the arrays by then counts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from graftax.core.errors import DataError
 from graftax.training.arrays import as_arrays, count_rows, take_rows
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.copied_data import CopiedData
 from graftax.training.sources.host_batches import finite_weights
 from graftax.training.sources.row_order import RowOrder
 from graftax.variables.keys import get_random_seed
@@ -31,6 +32,7 @@ class ArraySource:
         steps: The number of batches in an epoch; each epoch continues where the last one stopped. None for one pass
             over the rows.
         weighted_by: The arguments of the user that gave the weights.
+        class_weights: Weights of rows by the class of their target, which are multiplied by those of the rows.
 
     Raises:
         DataError: there are no rows, or different numbers of rows.
@@ -45,11 +47,18 @@ class ArraySource:
         shuffle: bool,
         steps: int | None = None,
         weighted_by: tuple[str, ...] = (),
+        class_weights: ClassWeights | None = None,
     ) -> None:
         self.weighted_by = weighted_by
-        self.class_weights: ClassWeights | None = None
-        self._data = (as_arrays(x, "x"), as_arrays(y, "y", keeps_integers=True), finite_weights(sample_weight))
-        self.rows = count_rows(**dict(zip(NAMES, self._data, strict=True)))
+        self.class_weights = class_weights
+        self._data = (
+            as_arrays(x, "x", follows=True),
+            as_arrays(y, "y", keeps_integers=True, follows=True),
+            finite_weights(sample_weight, follows=True),
+        )
+        given, arrays = (dict(zip(NAMES, parts, strict=True)) for parts in ((x, y, sample_weight), self._data))
+        self.copied = CopiedData(given, arrays)
+        self.rows = count_rows(**arrays)
         self._batch_size = batch_size
         self._full = min(batch_size, self.rows)
         self.shuffle = shuffle
@@ -88,8 +97,10 @@ class ArraySource:
             yield rows if order is None else order[rows], rows.stop - begin == self._full
 
     def _batch(self, rows: Any) -> Batch:
-        x, y, sample_weight = self._data
-        return pack(take_rows(x, rows), take_rows(y, rows), take_rows(sample_weight, rows))
+        x, y, sample_weight = (take_rows(part, rows) for part in self._data)
+        if self.class_weights is not None:
+            sample_weight = self.class_weights.times(y, sample_weight)
+        return pack(x, y, sample_weight)
 
     def epoch_in_groups(self, number: int, start: int, size: int) -> Iterator[tuple[Batch, int]]:
         """Yield the batches of an epoch in groups of ``size`` full ones, or single, each with their number.

@@ -11,7 +11,7 @@ from graftax.backend.rendezvous import process_group
 from graftax.core.errors import DataError
 from graftax.distribution.processes import process_count
 from graftax.distribution.rows import Rows
-from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays
+from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, take_rows
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.not_numbers import non_numeric_error
@@ -50,12 +50,10 @@ def make_source(
     if rows is None and is_arrays(x) and not (is_list_of_batches(x) and (y is None or isinstance(x[0], tuple))):
         weighted_by = weighing_arguments(sample_weight, class_weights)
         if class_weights is not None:
-            y = as_arrays(y, "y", keeps_integers=True)
-            class_weights.require_all(y)
-            sample_weight = class_weights.times(y, as_arrays(sample_weight, "sample_weight"))
-        source = ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by)
-        source.class_weights = class_weights  # which the weights have in them
-        return source
+            labels = take_rows(as_arrays(y, "y", keeps_integers=True), slice(None))
+            class_weights.require_all(labels)
+            class_weights.times(labels, take_rows(as_arrays(sample_weight, "sample_weight"), slice(None)))
+        return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by, class_weights)
     if rows is None and has_index(x):
         by_batch = gives_batches(x, batch_size)
         _refuse_beside(x, y, sample_weight, batch_size if by_batch else None)
@@ -233,7 +231,11 @@ def split_validation(x: object, y: object, sample_weight: object, fraction: floa
             "only arrays can be split",
             "validation_data=(x_val, y_val), or batches of their own: validation_data=batches",
         )
-    data = (as_arrays(x, "x"), as_arrays(y, "y", keeps_integers=True), as_arrays(sample_weight, "sample_weight"))
+    data = (
+        as_arrays(x, "x", follows=True),
+        as_arrays(y, "y", keeps_integers=True, follows=True),
+        as_arrays(sample_weight, "sample_weight", follows=True),
+    )
     rows = count_rows(**dict(zip(NAMES, data, strict=True)))
     cut = math.floor(rows * (1 - fraction))
     if not 0 < fraction < 1 or cut < 1 or cut >= rows:

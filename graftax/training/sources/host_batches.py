@@ -11,6 +11,7 @@ from graftax.objectives.sample_weights import check_weights
 from graftax.training.arrays import as_arrays, path_expression, take_rows
 from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
+from graftax.training.sources.stored_rows import StoredRows
 
 
 def host_batch(
@@ -42,18 +43,22 @@ def _view_part(part: Any, name: str) -> Any:
         ) from None
 
 
-def finite_weights(sample_weight: object) -> Any:
+def finite_weights(sample_weight: object, follows: bool = False) -> Any:
     """Return sample weights as arrays on the host.
+
+    Args:
+        sample_weight: The weights.
+        follows: As for `as_arrays`. Defaults to False.
 
     Raises:
         ArgumentError: a weight is nan or infinite; the message names its row.
     """
     if sample_weight is None:
         return None
-    found = as_arrays(sample_weight, "sample_weight")
+    found = as_arrays(sample_weight, "sample_weight", follows=follows)
     for path, leaf in tree.flatten_with_paths(found):
         if leaf is not None:
-            check_weights(leaf, path_expression("sample_weight", path))
+            check_weights(leaf[:] if isinstance(leaf, StoredRows) else leaf, path_expression("sample_weight", path))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Sparse arrays, and arrays on disk, of which only one batch at a time is converted or read."""
+"""Sparse arrays, arrays of 64 bits and arrays on disk, of which only one batch at a time is converted or read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from graftax.core.errors import DataError
 from graftax.training.narrowing import NARROW, narrow
+from graftax.training.sources.row_taking import rows_of
 
 
 def is_stored(leaf: object) -> bool:
@@ -25,10 +26,10 @@ def _is_file(leaf: object) -> bool:
 
 
 class StoredRows:
-    """Rows of an array on disk, or of a sparse matrix. Indexing returns dense rows of 32 bits.
+    """Rows of an array on disk, of an array of 64 bits, or of a sparse matrix. Indexing returns dense rows of 32 bits.
 
     Args:
-        stored: The matrix, or the array on disk.
+        stored: The matrix, or the array.
         name: Its name, for messages. Defaults to ``"x"``.
 
     Raises:
@@ -43,12 +44,13 @@ class StoredRows:
 
     def __init__(self, stored: Any, name: str = "x") -> None:
         self._name = name
+        self._is_array = isinstance(stored, np.ndarray)
         self._stored = stored.tocsr() if _is_sparse(stored) else stored
         self.shape = tuple(stored.shape)
         found = np.dtype(stored.dtype)
         self.dtype = np.dtype(NARROW.get(found.name, found.newbyteorder("=")))
         self.ndim = len(self.shape)
-        if self.dtype.kind not in "biuf":
+        if self.dtype.kind not in "biufc":
             raise DataError(f"an array of dtype {stored.dtype}", "models compute with numbers", "numbers in its place")
 
     def __len__(self) -> int:
@@ -56,6 +58,8 @@ class StoredRows:
 
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
         stored = self._stored
+        if self._is_array:
+            return narrow(np.asarray(rows_of(stored, rows)), self._name)
         if _is_sparse(stored):
             return narrow(stored[rows].toarray(), self._name)
         if isinstance(rows, np.ndarray) and _is_file(stored):  # h5py accepts only increasing indices
