@@ -17,6 +17,7 @@ from graftax.checkpoint.different_settings import (
     set_line,
     values_to_set,
 )
+from graftax.checkpoint.expressions import receiver
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.index import Edge, Kind
 from graftax.checkpoint.paths import join
@@ -161,9 +162,25 @@ class Deferred:
     def claim(self, edge: Edge, variable: Variable | Reparam) -> None:
         """Assign the waiting value to a weight that appeared under this edge: that of the latest restore, once."""
         path, node = self._target(edge)
+        waits = node is not None and self.session.awaits(node, path)
+        slots = self.session.slot_names(node) if node is not None else set()
         taken = node is not None and self.session.deliver(node, path, variable, self._was_frozen)
-        if not taken and self._earlier is not None:
+        if self._earlier is None:
+            return
+        if not taken:
             self._earlier.claim(edge, variable)
+        elif waits:
+            self._earlier._pass_over(edge, receiver(variable), slots)
+
+    def _pass_over(self, edge: Edge, taker: Variable | Reparam, later: set[tuple[int, str]]) -> None:
+        """Let what waits under an edge wait no more: a later restore had a value for it, and these slots."""
+        path, node = self._target(edge)
+        if node is not None:
+            names = self.session.slot_names(node)
+            self.session.pass_over(node, path, taker, later)
+            later = later | names
+        if self._earlier is not None:
+            self._earlier._pass_over(edge, taker, later)
 
     def child(self, edge: Edge) -> Deferred | None:
         """Return the `Deferred` below this edge, or None."""

@@ -223,14 +223,48 @@ class Session:
         self._follow(path, appeared, variable)
         if isinstance(variable, Variable):
             self._freeze(node, path, variable, was_below_frozen)
-        slots = self._slots.pop(node, ()) if isinstance(variable, Variable) else ()
+        if isinstance(variable, Variable):
+            self._deliver_slots(self._slots.pop(node, []), variable)
+        return True
+
+    def pass_over(self, node: int, path: str, variable: Variable | Reparam, later: Collection[tuple[int, str]]) -> None:
+        """Let a value wait no more: a later restore had one for what has appeared. Slots that it had not are assigned.
+
+        Args:
+            node: The node of the value.
+            path: The path where it waits.
+            variable: What has appeared there.
+            later: The slots that later restores had, as optimizers by id, and names.
+        """
+        if not self.awaits(node, path):
+            return
+        self._taken.add(path)
+        self._forget(node, path)
+        given: list[WaitingSlot] = []
+        for slot in self._slots.pop(node, []):
+            if (id(slot.optimizer), slot.name) in later:
+                self._forget(slot.node, slot.path)
+            else:
+                given.append(slot)
+        if isinstance(variable, Variable):
+            self._deliver_slots(given, variable)
+
+    def slot_names(self, node: int) -> set[tuple[int, str]]:
+        """Return the slots that wait for the Variable of a node, as optimizers by id, and names."""
+        return {(id(slot.optimizer), slot.name) for slot in self._slots.get(node, ())}
+
+    def _deliver_slots(self, slots: Sequence[WaitingSlot], variable: Variable) -> None:
         if slots:
             with restoring([model for ref in self._models if (model := ref()) is not None]):
                 for slot in slots:
                     made = slot.optimizer._gx_ensure_slot(slot.name, variable)
                     if made is not None:
                         self._assign(slot.node, slot.path, made)
-        return True
+
+    def _forget(self, node: int, path: str) -> None:
+        del self._awaited[path]
+        if node not in self._awaited.values():
+            del self._values[node]
 
     def _follow(self, path: str, appeared: Variable | Reparam, taker: Variable | Reparam) -> None:
         """Let expressions follow whose bases took a value, unless their state has saved values, too."""
@@ -268,9 +302,7 @@ class Session:
                 self._check_tied(node, path, variable, before)
             self.arrived.append(Restored(path, self._paths[node], value.dtype.name, value.shape, note))
         self._given[node] = weakref.ref(variable)
-        del self._awaited[path]
-        if node not in self._awaited.values():
-            del self._values[node]
+        self._forget(node, path)
 
     def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
         """Raise if an expression has changed a Variable that already had another saved value."""

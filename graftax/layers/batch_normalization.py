@@ -71,6 +71,7 @@ class BatchNormalization(ScaleAndShift):
     """
 
     _gx_mixes_samples = True
+    _gx_reads_trainable = True
 
     def __init__(
         self,

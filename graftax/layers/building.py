@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dis
-import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from types import CodeType, FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graftax.core import tree, user_line
@@ -28,6 +26,7 @@ from graftax.layers.undoing import undone_if_raised
 from graftax.layers.weight_settings import refuse_foreign, refuse_late
 from graftax.variables import creation, masks
 from graftax.variables.calls import CallContext, contexts
+from graftax.variables.graph.kept_names import COMPUTED_NAMES, MACHINERY, names_kept_by
 from graftax.variables.graph.module import Module, walk, walk_with_edges
 from graftax.variables.graph.reserved import LOSS
 from graftax.variables.state import storage
@@ -213,7 +212,7 @@ def makes_weights(kind: type[Buildable]) -> bool:
     """
     if kind not in _makes_weights:
         defined = next(base.__module__ for base in kind.__mro__ if "build" in vars(base))
-        ours = defined in _MACHINERY or defined.startswith("graftax.layers.")
+        ours = defined in MACHINERY or defined.startswith("graftax.layers.")
         _makes_weights[kind] = not ours or bool(names_kept_by(kind, ("build", "call")))
     return _makes_weights[kind]
 
@@ -312,7 +311,7 @@ def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttrib
         near = closest(name, later) if misspelt is None else None
     else:
         misspelt = None
-    if near is None and (misspelt or name in attributes.OF_LAYERS or not _COMPUTED_NAMES.intersection(later)):
+    if near is None and (misspelt or name in attributes.OF_LAYERS or not COMPUTED_NAMES.intersection(later)):
         return attributes.missing_attribute_error(
             self, name, "model" if hasattr(type(self), "fit") else "layer", attributes.OF_LAYERS, self._gx_title()
         )
@@ -324,14 +323,6 @@ def missing_attribute(self: Buildable, name: str, message: str) -> MissingAttrib
     )
 
 
-_MACHINERY = (
-    "graftax.variables.graph.module",
-    "graftax.layers.building",
-    "graftax.layers.layer",
-    "graftax.training.model",
-    "graftax.training.sequential",
-)
-_COMPUTED_NAMES = frozenset({"setattr", "__setattr__", "__dict__", "vars"})
 _made_by: weakref.WeakKeyDictionary[type[Any], frozenset[str]] = weakref.WeakKeyDictionary()
 
 
@@ -339,33 +330,8 @@ def names_made_by(kind: type[Buildable]) -> frozenset[str]:
     """Return names that `build` and `call` of a class assign, or what they call; and what else may make some."""
     if kind not in _made_by:
         found = names_kept_by(kind, ("build", "call"))
-        _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in _COMPUTED_NAMES)
+        _made_by[kind] = frozenset(name for name in found if not name.startswith("_") or name in COMPUTED_NAMES)
     return _made_by[kind]
-
-
-def names_kept_by(kind: type[object], methods: tuple[str, ...]) -> set[str]:
-    """Return the names that methods of a class assign, or what they call; and what else may keep something."""
-    found: set[str] = set()
-    seen: set[CodeType] = set()
-    waiting = [code for name in methods for code in _codes(kind, name)]
-    while waiting:
-        code = waiting.pop()
-        if code in seen:
-            continue
-        seen.add(code)
-        # from the code itself: nothing is run, and a weight that only some branch makes counts
-        found.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
-        found.update(_COMPUTED_NAMES.intersection(code.co_names))
-        waiting += [below for name in code.co_names for below in _codes(kind, name)]
-    return found
-
-
-def _codes(kind: type[object], name: str) -> Iterator[CodeType]:
-    """Yield the code of a method, as each class above defines it, but for the machinery of `Module` and of layers."""
-    for base in kind.__mro__:
-        method = inspect.unwrap(vars(base)[name]) if callable(vars(base).get(name)) else None
-        if isinstance(method, FunctionType) and base.__module__ not in _MACHINERY:
-            yield method.__code__
 
 
 def note_dtypes(layer: Buildable, weight: Any) -> None:

@@ -82,6 +82,7 @@ class Layer(AddsLosses, KnowsColumns):
     _gx_mixes_features: ClassVar[bool] = False  # whether the last axis of the output has other positions than the input
     _gx_mixes_samples: ClassVar[bool] = False  # whether what it computes of one sample depends on the others
     _gx_takes_wide: ClassVar[bool] = False  # whether fractions reach `call` in float32 at least, unrounded
+    _gx_reads_trainable: ClassVar[bool] = False  # whether `call` computes something else where the layer is frozen
     _gx_input_dtype: ClassVar[str | None] = None
     """The dtype of inputs for `compute_output_shape`, where it is not the compute dtype."""
 

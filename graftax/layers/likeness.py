@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from graftax.core.ours import is_ours
+from graftax.layers.layer import Layer
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Node, ignored_attributes
 from graftax.variables.graph.prints import comparison_key, is_plain
@@ -22,8 +24,8 @@ _CODE = (FunctionType, BuiltinFunctionType, type)
 def first_difference(first: Module, second: Module) -> str | None:
     """Return the first setting in which two Modules differ, as ``class.attribute``; None if they are alike.
 
-    Values of Variables, what is trained, names, and settings for making weights do not count. What is compiled
-    depends on what is compared.
+    Values of Variables, names, and settings for making weights do not count; what is trained counts where a call may
+    read it. What is compiled depends on what is compared.
 
     Args:
         first: A Module.
@@ -32,22 +34,43 @@ def first_difference(first: Module, second: Module) -> str | None:
     nodes, others = list(walk(first)), list(walk(second))
     if len(nodes) != len(others):
         return f"the number of parts, {len(nodes)} and {len(others)}"
-    compared = _Comparison(nodes, others)
+    compared, may_read = _Comparison(nodes, others), any(map(_may_read_trainable, nodes))
     for mine, its in zip(nodes, others, strict=True):
         touch(mine)
         touch(its)
         if type(mine) is not type(its):
             return f"the class, {type(mine).__name__} and {type(its).__name__}"
+        if may_read and _is_trained(mine) != _is_trained(its):
+            return f"{mine._gx_path or type(mine).__name__}, what is trained"
         if isinstance(mine, Variable) and isinstance(its, Variable):
-            if (mine.shape, mine.dtype, mine.role) != (its.shape, its.dtype, its.role):
-                return f"{mine.path or 'a Variable'}, its shape, dtype or role"
+            if _form_of(mine) != _form_of(its):
+                return f"{mine.path or 'a Variable'}, its shape, dtype, role or autocast"
         elif isinstance(mine, Module) and isinstance(its, Module):
+            if _policies_of(mine) != _policies_of(its):
+                return f"{mine._gx_path or type(mine).__name__}, its dtype policy or remat policy"
             settings, its_settings = dict(_settings(mine)), dict(_settings(its))
             for name in {**settings, **its_settings}:
                 there = name in settings and name in its_settings
                 if not there or not compared.is_alike(settings[name], its_settings[name]):
                     return f"{type(mine).__name__}.{name}"
     return None
+
+
+def _form_of(variable: Variable) -> tuple[Any, ...]:
+    return variable.shape, variable.dtype, variable.role, variable.autocast
+
+
+def _policies_of(module: Module) -> tuple[Any, ...]:
+    return (module._gx_dtypes, module._gx_remat) if isinstance(module, Layer) else ()
+
+
+def _is_trained(node: Node) -> bool:
+    return isinstance(node, Variable | Module) and node.trainable
+
+
+def _may_read_trainable(node: Node) -> bool:
+    """Tell whether a call may compute something else where weights are frozen."""
+    return isinstance(node, Layer) and (node._gx_reads_trainable or not is_ours(type(node)))
 
 
 def _settings(module: Module) -> Iterator[tuple[str, Any]]:

@@ -28,11 +28,12 @@ class Stack(Layer):
 
     Each has weights of its own, under ``layers/0``, ``layers/1`` and so on, so selectors, grafts and checkpoints see
     them as they see those of a `Sequential`. What is compiled does not grow with their number while
-    they are alike. Where a setting, a graft or the class of one differs (a dropout rate for each block, say), they run
-    one after the other, as in a `Sequential`. A compiled training step
-    keeps the like weights of all in one buffer, over which the loop runs; to read one of them between steps takes that
-    buffer apart, so in code that only reads weights, and where layers are frozen or placed each for itself, they are
-    stacked at each call instead.
+    they are alike. Where a setting, a graft, a dtype policy or the class of one differs (a dropout rate for each block,
+    say), each run of layers that are alike has a loop of its own; so has each run of frozen ones, if one of the layers
+    is a `BatchNormalization` or of a class of your own, which may compute something else where it is frozen. A compiled
+    training step keeps the like weights of all in one buffer, over which the loop runs; to read one of them between
+    steps takes that buffer apart, so in code that only reads weights, and where layers are frozen or placed each for
+    itself, they are stacked at each call instead.
 
     Args:
         layer: The first one, which is not built; the others are copies with weights of their own. It gives arrays of
@@ -96,16 +97,14 @@ class Stack(Layer):
         for layer in self.layers:
             if not building.is_built(layer):
                 layer.build_for(x)
-        looped = len(self.layers) > 1 and frames.top is not None and registry.current().has("control_flow")
-        if looped and all(first_difference(self.layers[0], layer) is None for layer in self.layers[1:]):
-            return self._run_loop(x)
-        for layer in self.layers:
-            x = self._check_output(x, layer(x))
+        loops = frames.top is not None and registry.current().has("control_flow")
+        for run in _runs_of_alike(self.layers) if loops else [[layer] for layer in self.layers]:
+            x = self._check_output(x, run[0](x)) if len(run) == 1 else self._run_loop(run, x)
         return x
 
-    def _run_loop(self, x: Array) -> Array:
-        """Return one of the layers, run in a loop over the Variables of all."""
-        first, parts = self.layers[0], [layer.named_variables() for layer in self.layers]
+    def _run_loop(self, run: list[Layer], x: Array) -> Array:
+        """Return what layers that are alike give: the first of them, in a loop over the Variables of all."""
+        first, parts = run[0], [layer.named_variables() for layer in run]
         with autocast.entered(None):  # as they are stored
             rows = {path: _stack_values([part[path] for part in parts]) for path in parts[0]}
         changing = {path for path, v in parts[0].items() if v.role != "weight"}
@@ -120,7 +119,7 @@ class Stack(Layer):
             row = registry.current().arrays.split(ops.reshape(after[path], (-1,)), [part[path].shape for part in parts])
             for part, value in zip(parts, row, strict=True):
                 part[path].assign(value)
-        for i, layer in enumerate(self.layers):  # as if each had been called by itself
+        for i, layer in enumerate(run):  # as if each had been called by itself
             added_losses.give(layer, {place: values[i] for place, values in terms.items()})
         return out  # type: ignore[no-any-return]
 
@@ -134,6 +133,17 @@ class Stack(Layer):
                 "a layer that gives the shape that it takes",
             )
         return ops.cast(out, x.dtype)
+
+
+def _runs_of_alike(layers: list[Layer]) -> list[list[Layer]]:
+    """Return the layers in runs, within which each is like the first."""
+    runs: list[list[Layer]] = []
+    for layer in layers:
+        if runs and first_difference(runs[-1][0], layer) is None:
+            runs[-1].append(layer)
+        else:
+            runs.append([layer])
+    return runs
 
 
 def _stack_values(parts: list[Variable]) -> Array:

@@ -22,6 +22,7 @@ from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.objectives.tables import in_one_order
 from graftax.variables import masks
 from graftax.variables.floating import to_floating
+from graftax.variables.graph.kept_names import COMPUTED_NAMES, names_kept_by
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.reserved import OF_LOSSES, Words
 from graftax.variables.state import storage
@@ -69,6 +70,8 @@ class Loss(Module):
     """
 
     _gx_words: ClassVar[Words] = OF_LOSSES
+    calls_python: ClassVar[bool] = False
+    """Whether it runs Python by `graftax.py_function`: the steps of a model that is compiled with it wait for that."""
     target_kind: ClassVar[str | None] = None
     """``"binary"``, ``"sparse"`` or ``"categorical"``; which accuracy fits. None where only shapes can tell."""
 
@@ -100,6 +103,10 @@ class Loss(Module):
     def _gx_written(self) -> Callable[..., Any]:
         """Return the function that somebody wrote, which tells whose rules of shapes hold."""
         return type(self).call
+
+    def _gx_may_get(self, name: str) -> bool:
+        kept = names_kept_by(type(self), ("call",))
+        return name in kept or not kept.isdisjoint(COMPUTED_NAMES)
 
     compares: ClassVar[bool] = False
     """True if samples are compared with each other: then `among` is called where some are hidden."""

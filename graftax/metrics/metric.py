@@ -68,6 +68,8 @@ class Metric(Module):
     """
 
     _gx_words: ClassVar[Words] = OF_METRICS
+    calls_python: ClassVar[bool] = False
+    """Whether it runs Python by `graftax.py_function`: the steps of a model that is compiled with it wait for that."""
     untracked: ClassVar[frozenset[str]] = frozenset({"_gx_starts", "_gx_made_after"})
     _gx_starts: tuple[tuple[Variable, np.ndarray[Any, Any]], ...] = ()
     _gx_made_after: int = -1  # Variables with larger numbers were made since: they are its own

@@ -12,9 +12,9 @@ import numpy as np
 
 from graftax.core import tree, user_line
 from graftax.core.errors import AssignmentError
-from graftax.layers.building import names_kept_by
 from graftax.losses.loss import Loss
 from graftax.variables.graph.config_objects import attributes_in
+from graftax.variables.graph.kept_names import names_kept_by
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.graph.node import Branch, Node, is_inside, own_nodes
 from graftax.variables.graph.reserved import LOSS, Own

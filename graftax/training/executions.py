@@ -113,13 +113,16 @@ def _make_dependent(function: Callable[..., Any], functions: tuple[Any, ...]) ->
 
 
 def calls_python(model: object) -> bool:
-    """Tell whether a layer of a model runs arbitrary Python in its call.
+    """Tell whether a layer of a model, or a loss or metric of it, runs arbitrary Python.
 
     Example:
         >>> import graftax as gx
         >>> calls_python(gx.Sequential([gx.layers.Dense(1)]))
         False
     """
+    objectives = getattr(model, "_gx_objectives", None)
+    if objectives is not None and objectives.calls_python:
+        return True
     return isinstance(model, Module) and parts_of(model).calls_python
 
 

@@ -74,6 +74,9 @@ class Objectives:
             for one in tree.flatten(wanted):
                 if one is not None:
                     self.looks |= metric_registry.needs_shapes(one) or _checks(metric_registry.get(one))
+        given = [*tree.flatten(loss), *(one for _, wanted, _ in self._wanted for one in tree.flatten(wanted))]
+        self.calls_python = any(isinstance(one, Loss | Metric) and one.calls_python for one in given)
+        """Whether a loss or metric runs arbitrary Python, so that steps wait for it."""
         require_apart([one for _, wanted, _ in self._wanted for one in tree.flatten(wanted)])
         self._compared: set[Metric] = set()  # each with the loss of its output
         for _, wanted, _ in self._wanted:
@@ -91,7 +94,6 @@ class Objectives:
         self.checks_masks = False
         """Whether a loss checks targets on the host with the masks of the predictions."""
         self._metrics: list[tuple[str, str, Metric, bool]] = []  # output, shown name, metric, whether it is weighted
-        given = (one for _, wanted, _ in self._wanted for one in tree.flatten(wanted))
         self._metric_objects = list(dict.fromkeys(one for one in given if isinstance(one, Metric)))
         self._made_metrics: list[Metric] = []  # each once
         self._named: set[Metric] = set()  # those given by name, which read targets like the loss

@@ -8,6 +8,7 @@ from typing import Any
 
 from graftax.layers.layer import Layer
 from graftax.layers.stateful import Stateful
+from graftax.losses.loss import Loss
 from graftax.metrics.metric import Metric
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.node import Edge, ignored_attributes
@@ -35,7 +36,7 @@ class Parts:
         self.states: list[Variable] = []
         """The Variables of the role "state"."""
         self.calls_python = False
-        """Whether a layer runs arbitrary Python in its call."""
+        """Whether a layer, loss or metric runs arbitrary Python."""
         self.has_other_losses = False
         """Whether a model below was compiled with a loss that has Variables."""
         self._version = structure.version
@@ -49,7 +50,7 @@ class Parts:
                 self.stateful.append(node)
             elif isinstance(node, Variable) and node.role == "state":
                 self.states.append(node)
-            if isinstance(node, Layer) and node.calls_python:
+            if isinstance(node, Layer | Loss | Metric) and node.calls_python:
                 self.calls_python = True
             if isinstance(node, Module):
                 self.has_other_losses |= (

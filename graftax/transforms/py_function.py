@@ -168,7 +168,7 @@ def _check_allowed(fn: Callable[..., Any]) -> None:
                 f"py_function({function_name(fn)}) inside a compiled function",
                 "each run would leave the device and wait for Python",
                 "if that is what you want: graftax.jit(fn, allow_callback=True); for fit, calls_python = True on the "
-                "class of the layer",
+                "class of the layer, loss, metric or model",
             )
 
 

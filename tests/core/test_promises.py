@@ -47,6 +47,7 @@ PROMISES = {
 KEPT = {
     "compiles_call": "classes of graftax alone compile their calls: see test_a_call_from_elsewhere_is_not_compiled",
     "calls_python": "True is the careful answer: steps wait for Python",
+    "_gx_reads_trainable": "True is the careful answer: layers of a stack of which one is frozen are told apart",
     "_gx_mixes_samples": "True is the careful answer: a mask reaches the layer in TimeDistributed",
     "_gx_hands_on_masks": "the mask is that which the layers inside have set, or none",
     "_gx_asks_for_mask": "True is the careful answer: what compute_mask gives is checked",

@@ -238,6 +238,43 @@ def test_one_that_does_not_tell_is_told_what_to_write():
         model.fit(X, X[:, :1], verbose=0)
 
 
+class LossInPython(gx.losses.Loss):
+    calls_python = True
+
+    def call(self, y_true, y_pred):
+        error = gx.ops.mean((y_true - y_pred) ** 2, axis=-1)
+        return gx.py_function(lambda a: 2 * a, [error], gx.ArraySpec(tuple(error.shape)))
+
+
+class MetricInPython(gx.metrics.Mean):
+    calls_python = True
+
+    def update(self, y_true, y_pred, sample_weight=None):
+        error = gx.ops.mean((y_true - y_pred) ** 2)
+        super().update(gx.py_function(lambda a: 2 * a, [error], gx.ArraySpec(())))
+
+
+@pytest.mark.parametrize("place", ["loss", "metric", "list", "attribute", "model"])
+def test_losses_and_metrics_that_call_python_work_in_fit(place):
+    class Own(gx.Sequential):
+        calls_python = place == "model"
+
+    model = Own([layers.Dense(1)])
+    if place == "attribute":
+        model.beside = MetricInPython(name="twice")
+    given = {"loss": (LossInPython(), []), "metric": ("mse", [MetricInPython(name="twice")])}
+    loss, metrics = given.get(place, ("mse", []))
+    if place == "list":
+        loss = [LossInPython()]
+    if place == "model":
+        quiet = type("Quiet", (MetricInPython,), {"calls_python": False})
+        metrics = [quiet(name="twice")]
+    model.compile(gx.optimizers.SGD(0.0), loss, metrics=["mse", *metrics])
+    logs = model.fit(X, X[:, :1], verbose=0).history
+    twice = logs["twice" if metrics else "loss"][0] if place != "attribute" else 2 * logs["loss"][0]
+    np.testing.assert_allclose(twice, 2 * logs["mse"][0], rtol=1e-5)
+
+
 def test_frozen_parameters_of_torch_are_not_trained(torch):
     module = torch.nn.Linear(2, 1)
     module.weight.requires_grad_(False)
