@@ -13,7 +13,7 @@ from graftax.core import tree
 from graftax.core.errors import DataError
 from graftax.core.typedefs import VariableLike
 from graftax.training.missing_values import refuse_missing
-from graftax.training.narrowing import NARROW, narrow, require_narrow
+from graftax.training.narrowing import narrow, narrow_dtype, require_narrow
 from graftax.training.not_numbers import error_of_array
 from graftax.training.sources.row_taking import rows_of
 from graftax.training.sources.stored_rows import StoredRows, is_stored
@@ -116,7 +116,7 @@ def _host(leaf: Any, name: str, keeps_integers: bool, follows: bool) -> Any:
     array = arrays.to_numpy(leaf) if arrays.is_array(leaf) else np.asarray(leaf)
     if array.dtype.kind not in "biufcV":  # kind V: bfloat16 and similar dtypes
         raise error_of_array(leaf, array, name)
-    if follows and is_shared and (array.dtype.name in NARROW or not array.dtype.isnative):
+    if follows and is_shared and narrow_dtype(array.dtype) != array.dtype:
         require_narrow(array, name)
         return StoredRows(array, name)
     return narrow(array, name)

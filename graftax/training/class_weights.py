@@ -10,6 +10,7 @@ import numpy as np
 
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DataError
 from graftax.training.given_arguments import GivenArgument
+from graftax.training.narrowing import narrow_dtype
 
 
 class ClassWeights:
@@ -57,7 +58,7 @@ class ClassWeights:
         if not self._weights:
             raise ArgumentError("class_weight={}", "it names no class", "leave class_weight out")
         self._classes = np.array(sorted(self._weights))
-        self._factors = np.array([self._weights[label] for label in self._classes.tolist()], "float32")
+        self._factors = np.array([self._weights[label] for label in self._classes.tolist()])
         instead = "fit(..., epochs=n) up to there, and fit(..., initial_epoch=n, class_weight={{...: {value!r:.60}}})"
         self.given = GivenArgument("fit", "class_weight", weights, instead)
 
@@ -69,7 +70,8 @@ class ClassWeights:
         """
         labels = self._labels(y)
         places = np.searchsorted(self._classes, labels).clip(max=len(self._classes) - 1)
-        weights = np.where(self._classes[places] == labels, self._factors[places], np.float32(1))
+        dtype = narrow_dtype(np.dtype("float64"))
+        weights = np.where(self._classes[places] == labels, self._factors[places], 1.0).astype(dtype)
         if sample_weight is None:
             return weights
         if not isinstance(sample_weight, np.ndarray) or sample_weight.shape[:1] != labels.shape:
@@ -78,7 +80,7 @@ class ClassWeights:
                 "the two are multiplied row by row",
                 f"sample_weight of shape ({len(labels)},)",
             )
-        return np.asarray(weights.reshape(-1, *[1] * (sample_weight.ndim - 1)) * sample_weight, "float32")
+        return np.asarray(weights.reshape(-1, *[1] * (sample_weight.ndim - 1)) * sample_weight, dtype)
 
     def require_all(self, y: object) -> None:
         """Raise if a class with a weight does not occur in the targets of the whole data set.

@@ -35,6 +35,7 @@ from graftax.training.predicted_rows import rows_of
 from graftax.training.sources import choosing as data
 from graftax.training.summary_mixin import SummaryMixin
 from graftax.training.unused_targets import STEPS, no_loss
+from graftax.training.wide_data import in_width_of_model
 from graftax.variables.graph.reserved import OF_MODELS, Words
 
 
@@ -240,6 +241,7 @@ class Model(SummaryMixin):
 
     @door
     @keywords(foreign_names.FIT)
+    @in_width_of_model
     def fit(
         self,
         x: Any = None,
@@ -308,10 +310,8 @@ class Model(SummaryMixin):
             (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
         source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
-        needs_targets = y is not None and not (self._gx_has_own("test_step") or self._gx_has_own("compute_loss"))
-        against = data.validation_source(
-            validation_data, validation_batch_size, batch_size, validation_steps, needs_targets
-        )
+        needs_y = y is not None and not (self._gx_has_own("test_step") or self._gx_has_own("compute_loss"))
+        against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps, needs_y)
         (require_objectives if self._gx_has_own("train_step") else require_optimizer)(self)  # raises before the loop
         arguments.refuse_two_starts(resume, initial_epoch)
         remember(self, columns)
@@ -319,6 +319,7 @@ class Model(SummaryMixin):
 
     @door
     @keywords(foreign_names.EVALUATE)
+    @in_width_of_model
     def evaluate(
         self,
         x: Any = None,
@@ -338,6 +339,7 @@ class Model(SummaryMixin):
 
     @door
     @keywords(foreign_names.PREDICT)
+    @in_width_of_model
     def predict(
         self,
         x: Any,
@@ -360,6 +362,7 @@ class Model(SummaryMixin):
 
     @door
     @keywords(foreign_names.TRAIN_ON_BATCH)
+    @in_width_of_model
     def train_on_batch(
         self,
         x: Any,
@@ -373,6 +376,7 @@ class Model(SummaryMixin):
 
     @door
     @keywords(foreign_names.ON_BATCH)
+    @in_width_of_model
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> dict[str, float]:
@@ -381,6 +385,7 @@ class Model(SummaryMixin):
 
     @door
     @keywords(foreign_names.ON_BATCH)
+    @in_width_of_model
     def predict_on_batch(self, x: Any) -> Any:
         """Return the output for one batch, as NumPy arrays in the structure of the model's output."""
         return on_batch.predict_on_batch(self, x)

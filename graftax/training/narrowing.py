@@ -1,21 +1,67 @@
-"""Numbers of 64 bits as those of 32 bits, with which models compute: what does not fit is refused."""
+"""Numbers of 64 bits as those of 32 bits, with which most models compute: what does not fit is refused."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from graftax.backend import registry
 from graftax.core.errors import DataError
+from graftax.core.scopes import ScopeStack
+from graftax.core.wrapping import wraps
+
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
 
 NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 """What becomes of dtypes of more than 32 bits, by name."""
 
-_NARROW = {np.dtype(wide): narrow for wide, narrow in NARROW.items()}
+_NARROW = {np.dtype(wide): np.dtype(narrow) for wide, narrow in NARROW.items()}
+
+
+stays_wide: ScopeStack[bool] = ScopeStack("stays_wide")
+"""Whether floats of 64 bits stay what they are, where the backend has these: see `keeps_wide_floats`."""
+
+
+def has_wide_floats() -> bool:
+    """Tell whether arrays of the backend may have floats of 64 bits, as with ``jax_enable_x64``."""
+    return registry.current().arrays.canonical_dtype("float64") == "float64"
+
+
+def keeps_wide_floats() -> bool:
+    """Tell whether floats of 64 bits stay what they are: where the backend has them, if no model says otherwise."""
+    return stays_wide.top is not False and has_wide_floats()
+
+
+def in_present_width(function: Callable[_Args, _Result]) -> Callable[_Args, _Result]:
+    """Return the same function for another thread, with what `stays_wide` says here."""
+    here = stays_wide.items
+
+    @wraps(function)
+    def run(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
+        with stays_wide.replaced(here):
+            return function(*args, **kwargs)
+
+    return run
+
+
+def narrow_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return what becomes of a dtype: one of 32 bits at most, in the byte order of the machine.
+
+    Example:
+        >>> narrow_dtype(np.dtype("int64")), narrow_dtype(np.dtype(">i2"))
+        (dtype('int32'), dtype('int16'))
+    """
+    wide = _NARROW.get(dtype) or NARROW.get(dtype.name)  # the first is faster, and knows one byte order
+    if wide is None or (dtype.kind in "fc" and keeps_wide_floats()):
+        return dtype if dtype.isnative else dtype.newbyteorder("=")
+    return np.dtype(wide)
 
 
 def narrow(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
-    """Return an array with numbers of 32 bits at most, in the byte order of the machine.
+    """Return an array with numbers of 32 bits at most, in the byte order of the machine; see `keeps_wide_floats`.
 
     Args:
         array: An array on the host.
@@ -28,11 +74,12 @@ def narrow(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
         >>> narrow(np.array([1.5]), "x").dtype, narrow(np.array([1, 2], ">i2"), "x").dtype.isnative
         (dtype('float32'), True)
     """
-    given = array.dtype
-    dtype = _NARROW.get(given) or NARROW.get(given.name)  # the first is faster, and knows one byte order
-    if dtype is None:
-        return array if given.isnative else array.astype(given.newbyteorder("="), order="C")
-    if given.kind in "iu":
+    dtype = narrow_dtype(array.dtype)
+    if dtype == array.dtype:
+        return array
+    if dtype.itemsize == array.dtype.itemsize:
+        return array.astype(dtype, order="C")
+    if dtype.kind in "iu":
         _require_integers(array, dtype, name)
     try:
         with np.errstate(over="raise"):
@@ -52,16 +99,16 @@ def require_narrow(array: np.ndarray[Any, Any], name: str) -> None:
     Raises:
         DataError: it holds one.
     """
-    dtype = NARROW.get(array.dtype.name)
-    if dtype is None or not array.size:
+    dtype = narrow_dtype(array.dtype)
+    if dtype.itemsize == array.dtype.itemsize or not array.size:
         return
-    if array.dtype.kind in "iu":
+    if dtype.kind in "iu":
         _require_integers(array, dtype, name)
-    elif array.dtype.kind != "f" or not max(-array.min(), array.max()) <= np.finfo(dtype).max:  # nan, infinity, too
+    elif dtype.kind != "f" or not max(-array.min(), array.max()) <= np.finfo(dtype).max:  # nan, infinity, too
         narrow(array, name)
 
 
-def _require_integers(array: np.ndarray[Any, Any], dtype: str, name: str) -> None:
+def _require_integers(array: np.ndarray[Any, Any], dtype: np.dtype[Any], name: str) -> None:
     if not array.size:
         return
     limits = np.iinfo(dtype)

@@ -9,12 +9,12 @@ import numpy as np
 
 from graftax.core.errors import DataError
 from graftax.training.missing_values import refuse_missing
-from graftax.training.narrowing import narrow
+from graftax.training.narrowing import narrow, narrow_dtype
 from graftax.training.not_numbers import numbers_instead
 
 
 def array_of_table(table: Any, name: str, keeps_integers: bool) -> np.ndarray[Any, Any]:
-    """Return the numbers of a table as one array, of float32, or of integers if they are to stay so and all are.
+    """Return the numbers of a table as one array, of floats, or of integers if they are to stay so and all are.
 
     Args:
         table: The table.
@@ -39,7 +39,8 @@ def array_of_table(table: Any, name: str, keeps_integers: bool) -> np.ndarray[An
         return narrow(found.astype("int64", order="C"), name)  # tables keep columns together, batches take rows
     if found.dtype.kind == "O":  # columns of several dtypes
         found = found.astype("float64")
-    return np.asarray(narrow(found, name) if found.dtype.kind == "f" else found, "float32", order="C")
+    dtype = narrow_dtype(np.dtype("float64"))
+    return np.asarray(narrow(found, name) if found.dtype.kind == "f" else found, dtype, order="C")
 
 
 def _numbers_in_place(table: Any, wrong: list[str], name: str) -> str:

@@ -16,8 +16,10 @@ from graftax.layers.input_layer import InputLayer
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.symbolic import Symbolic, map_leaves
+from graftax.training.depth_order import order_by_depth
 from graftax.training.graph import Graph, Result
 from graftax.training.wiring import wire
+from graftax.variables.graph.module import Module
 
 
 class Recorded(dict[Result, Symbolic]):
@@ -128,6 +130,10 @@ class Wired(Layer):
         operands = self.operands if graph.operands else ()
         with _running.entered(self):
             return graph.run(given, self.layers, operands)
+
+    def _gx_parts_by_depth(self) -> list[Module]:
+        graph = self._gx_graph
+        return [] if graph is None else [self.layers[number] for number in order_by_depth(graph)]
 
     @property
     def _gx_has_call(self) -> bool:

@@ -147,7 +147,7 @@ class _Loading:
         self._report = report
         self._subset = subset
         self._source = SOURCES[report.source]
-        sides = Units(module, self._source.rules, self._source.channels_first)
+        sides = Units(module, self._source.rules, self._source.channels_first, self._source.by_depth)
         self._modules = sides.modules
         self._units = sides.units
         report.kept = tuple(sides.kept)

@@ -18,17 +18,18 @@ Grouped = tuple[list[Group], dict[str, str]]
 
 
 class Source(NamedTuple):
-    """A library: rules by class of layer, how its arrays are grouped, and whether it flattens channels first."""
+    """A library: rules by class of layer, and how its arrays are grouped, named and ordered."""
 
     rules: Mapping[str, Rule]
     groups: Callable[[ForeignFile, bool], Grouped]
     channels_first: bool = False
     by_name: bool = False
+    by_depth: bool = False
 
 
 SOURCES = {
     "torch": Source(torch.RULES, torch_groups, channels_first=True),
-    "keras": Source(keras.RULES, lambda file, _: keras_groups(file)),
+    "keras": Source(keras.RULES, lambda file, _: keras_groups(file), by_depth=True),
     "flax": Source(flax.RULES, lambda file, _: flax_groups(file)),
     "graftax": Source({}, lambda file, _: own_groups(file), by_name=True),
 }

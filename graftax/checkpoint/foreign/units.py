@@ -12,6 +12,7 @@ from graftax.checkpoint.foreign.unit import Choice, Part, Rule, Unit
 from graftax.core.errors import NotBuiltError, StateError
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module, snake_case
+from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.variable import Variable
 
@@ -25,13 +26,14 @@ class Units:
         module: The module to load.
         rules: The rules of the library that wrote the file.
         channels_first: Whether that library flattens channels first.
+        by_depth: Whether that library orders the layers of a graph by their distance from its outputs.
 
     Raises:
         NotBuiltError: some layers have no weights yet.
         StateError: a weight is an expression.
     """
 
-    def __init__(self, module: Module, rules: Mapping[str, Rule], channels_first: bool) -> None:
+    def __init__(self, module: Module, rules: Mapping[str, Rule], channels_first: bool, by_depth: bool) -> None:
         found = [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(module)]
         self.modules = [(path, node) for path, node in found if isinstance(node, Module)]
         unbuilt = [path or "the module" for path, node in self.modules if node._gx_lacks_weights]
@@ -53,6 +55,9 @@ class Units:
         paths = {id(node): path for path, node in self.modules}
         for variables in held.values():
             self._add(paths, [(path, v) for path, v in variables if v.role in ("weight", "state")])
+        if by_depth:
+            places = {id(node): place for place, node in enumerate(_by_depth(module))}
+            self.units.sort(key=lambda unit: places[id(unit.parts[0].variable._gx_owner)])
 
     def _add(self, paths: Mapping[int, str], variables: list[tuple[str, Variable]]) -> None:
         if not variables:
@@ -82,6 +87,19 @@ class Units:
             label = layer._gx_name or ""
             where = paths.get(id(layer), parts[0].path.rpartition("/")[0])
             self.units.append(Unit(where, kind, label, parts))
+
+
+def _by_depth(module: Module) -> list[Module]:
+    """Return a Module and all below, each once: the layers of graphs by depth, others in the order of definition."""
+    found: dict[int, Module] = {}
+    waiting = [module]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            inside = [child for _, child in own_nodes(node) if isinstance(child, Module)]
+            waiting += reversed([*node._gx_parts_by_depth(), *inside])
+    return list(found.values())
 
 
 def _reorder_all(choices: tuple[Choice, ...], shape: tuple[int, ...]) -> tuple[Choice, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from graftax.core.errors import ArgumentError, ArgumentTypeError
 from graftax.core.short_traceback import door
 from graftax.training.batch import unpack
+from graftax.training.narrowing import in_present_width
 from graftax.training.sources.host_batches import host_batch
 from graftax.training.sources.on_device import OnDevice
 from graftax.training.sources.wrapper import InOrder, Wrapper
@@ -130,7 +131,7 @@ def _read_ahead(
         except BaseException as error:  # noqa: BLE001 - it is raised where the batch is asked for
             put(error)
 
-    thread = threading.Thread(target=read, name="graftax prefetch", daemon=True)
+    thread = threading.Thread(target=in_present_width(read), name="graftax prefetch", daemon=True)
     thread.start()
     try:
         while (item := ready.get()) is not _END:

@@ -16,6 +16,7 @@ from graftax.core.errors import DataError, GraftaxError
 from graftax.training.arrays import is_array
 from graftax.training.batch import Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
+from graftax.training.narrowing import in_present_width
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.named_columns import IndexedColumns, is_table_of_rows
@@ -258,6 +259,7 @@ def _read_ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iter
     if workers <= 1:
         yield from map(read, positions)
         return
+    read = in_present_width(read)
     depth = max(int(getattr(data, "max_queue_size", 0) or 10), workers)
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Any]] = deque()

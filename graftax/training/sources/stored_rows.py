@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core.errors import DataError
-from graftax.training.narrowing import NARROW, narrow
+from graftax.training.narrowing import NARROW, narrow, narrow_dtype
 from graftax.training.sources.row_taking import rows_of
 
 
@@ -47,8 +47,7 @@ class StoredRows:
         self._is_array = isinstance(stored, np.ndarray)
         self._stored = stored.tocsr() if _is_sparse(stored) else stored
         self.shape = tuple(stored.shape)
-        found = np.dtype(stored.dtype)
-        self.dtype = np.dtype(NARROW.get(found.name, found.newbyteorder("=")))
+        self.dtype = narrow_dtype(np.dtype(stored.dtype))
         self.ndim = len(self.shape)
         if self.dtype.kind not in "biufc":
             raise DataError(f"an array of dtype {stored.dtype}", "models compute with numbers", "numbers in its place")

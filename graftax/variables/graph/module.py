@@ -240,6 +240,10 @@ class Module(Adopting, Holder, Constructed):
         self._gx_note_walk()
         return [node for node in walk(self) if isinstance(node, Module) and node is not self]
 
+    def _gx_parts_by_depth(self) -> list[Module]:
+        """Return the layers of a graph, the farthest from its outputs first; none where there is no graph."""
+        return []
+
     @property
     def variables(self) -> list[Variable]:
         """Return all Variables below this Module, each once, in definition order."""
