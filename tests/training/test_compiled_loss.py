@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from graftax import ops
+from graftax import layers, ops
 
 X = np.random.default_rng(0).normal(size=(32, 4)).astype("float32")
 Y = X[:, :1] * 2
@@ -323,3 +323,53 @@ def test_a_factor_that_is_a_variable_is_saved():
     factor = gx.Variable(0.5, trainable=False)
     model = _model("mse", loss_weights=[factor])
     assert _paths(model.variables)[-1] == "compiled_loss_weights/0"
+
+
+class Unnamed(gx.losses.Loss):
+    """Makes its Variable in its first call, under a name that its constructor does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_made = False
+
+    def call(self, y_true, y_pred):
+        if not self.is_made:
+            self.factor, self.is_made = gx.Variable(0.5, name="factor"), True
+        return ops.mean((y_true - y_pred * self.factor) ** 2, axis=-1)
+
+
+def _with_unnamed():
+    gx.set_random_seed(0)
+    model = gx.Sequential([gx.Input((3,)), layers.Dense(1)])
+    model.compile(gx.optimizers.SGD(0.1, momentum=0.9), Unnamed())
+    return model
+
+
+@pytest.mark.parametrize("way", ["restore", "twice", "cover", "load_weights"])
+def test_a_variable_of_a_first_call_waits_for_it_under_any_name(tmp_path, way):
+    x = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
+    trained = _with_unnamed()
+    trained.fit(x, x[:, :1], epochs=3, verbose=0)
+    trained.save_weights(tmp_path / "weights")
+    gx.Checkpoint(model=trained, optimizer=trained.optimizer).save(tmp_path / "all")
+    other = _with_unnamed()
+    if way == "load_weights":
+        other.load_weights(tmp_path / "weights")
+    for _ in range(2 if way == "twice" else way != "load_weights"):
+        mode = "cover" if way == "cover" else "exact"
+        gx.Checkpoint(model=other, optimizer=other.optimizer).restore(tmp_path / "all", mode=mode)
+    assert other.evaluate(x, x[:, :1], verbose=0) == trained.evaluate(x, x[:, :1], verbose=0)
+    if way != "load_weights":  # which has no slots
+        other.fit(x, x[:, :1], epochs=2, verbose=0)
+        trained.fit(x, x[:, :1], epochs=2, verbose=0)
+    np.testing.assert_array_equal(other.compiled_loss.factor, trained.compiled_loss.factor)
+
+
+def test_what_a_loss_never_makes_has_no_place(tmp_path):
+    trained = _with_unnamed()
+    trained.fit(np.ones((4, 3), "float32"), np.ones((4, 1), "float32"), verbose=0)
+    gx.Checkpoint(model=trained).save(tmp_path / "all")
+    other = gx.Sequential([gx.Input((3,)), layers.Dense(1)])
+    other.compile("sgd", "mse")
+    with pytest.raises(gx.errors.UnusedInCheckpoint, match="compiled_loss/factor"):
+        gx.Checkpoint(model=other).restore(tmp_path / "all")

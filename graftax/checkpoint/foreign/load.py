@@ -18,7 +18,7 @@ from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
 from graftax.checkpoint.foreign.settings import differing_settings
 from graftax.checkpoint.foreign.sources import SOURCES, source_of
 from graftax.checkpoint.foreign.ties import find_twins, without_twins
-from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit
+from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit, take_apart
 from graftax.checkpoint.foreign.units import Units
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.report import Conflict, Restored
@@ -153,9 +153,11 @@ class _Loading:
         report.kept = tuple(sides.kept)
         report.notes = file.notes
         takes_apart = any(type(node).__name__ == "MultiHeadAttention" for _, node in sides.modules)
-        self._groups, ignored = self._source.groups(file, takes_apart)
+        groups, ignored = self._source.groups(file, takes_apart)
+        self._groups = take_apart(groups, [unit.path for unit in self._units if not unit.kind])
         self._left_out = [LeftOut(name, reason) for name, reason in ignored.items()]
         self._parts = [one for one in self._left_out if file.facts.holder_of(one.name) is not None]
+        self._names: Mapping[str, str] = {}
         self._pairs = Pairs()
         self._pairing = Pairing(file.keeps_order, self._source.by_name)
         for unit in self._units:
@@ -170,6 +172,7 @@ class _Loading:
 
     def pair(self, names: Mapping[str, str]) -> None:
         """Find the group of each unit."""
+        self._names = names
         scopes = scopes_of(names, self._units, self._groups, self._file.path)
         units, groups = split_units(self._units, scopes), split_groups(self._groups, scopes)
         if not any(scope.path == "" for scope in scopes):
@@ -308,6 +311,8 @@ class _Loading:
         able = [group.name for group in unused if fit_unit(unit, group)]
         if len(able) > 1:
             return f"needs {unit.shapes()}; several fit, and neither names nor order decide: {', '.join(able[:6])}"
+        if able and self._source.by_name:
+            return f"needs {unit.shapes()}; {able[0]} has that shape, and another name"
         if able:
             return f"needs {unit.shapes()}; {able[0]} fits, and also fits other layers, and names do not decide"
         same = [group for group in unused if group.name.replace(".", "/") == unit.path]
@@ -319,7 +324,8 @@ class _Loading:
         for unit in missing:
             able = [group.name for group in unused if fit_unit(unit, group)]
             if able:
-                return f"names={{{unit.path!r}: {able[0]!r}}}, if the two belong together; graftax ckpt show lists both"
+                names = {**self._names, unit.path: able[0]}
+                return f"names={names!r}, if the two belong together; graftax ckpt show lists both"
         if missing:
             path = f"{missing[0].path}/**" if missing[0].kind and missing[0].path else missing[0].path or "**"
             change = "" if not unused else "a program with the shapes of the file; or "

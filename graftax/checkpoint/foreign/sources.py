@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -76,6 +78,13 @@ def source_of(file: ForeignFile, source: str | None) -> str:
         likely.remove("graftax")  # Flax and graftax both use the name kernel
     if len(likely) == 1:
         return likely[0]
+    if all(re.fullmatch(r"arr_\d+", name) for name in file.arrays):  # np.savez(path, *arrays)
+        raise ArgumentError(
+            f"{file.path}, with the names arr_0 to arr_{len(file.arrays) - 1}",
+            "they are numbers of arrays, and say neither which library nor which weight",
+            f"model.set_weights(list(np.load({os.fspath(file.path)!r}).values())), if they are in the order of "
+            "model.weights; or source= with names= for each array",
+        )
     shown = ", ".join(list(file.arrays)[:4])
     raise ArgumentError(
         f"{file.path}, with the names {shown}{', ...' if len(file.arrays) > 4 else ''}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -12,6 +12,7 @@ import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.foreign.foreign_array import ForeignArray
+from graftax.checkpoint.foreign.naming import Components, components_of_names, components_of_path
 from graftax.core.typedefs import Shape
 from graftax.variables.variable import Variable
 
@@ -79,6 +80,31 @@ class Group:
     def shapes(self) -> str:
         """Return the shapes that it has, for messages."""
         return ", ".join(f"{name or 'array'} {array.shape}" for name, array in self.arrays.items())
+
+
+def take_apart(groups: Sequence[Group], paths: Sequence[str]) -> list[Group]:
+    """Return the groups, each array by itself where all of a group are Variables of a layer that no rule knows.
+
+    Such a layer may call its Variables ``weight`` and ``bias``, as layers of the other library do.
+
+    Args:
+        groups: The groups of the file.
+        paths: The paths of the Variables that no rule knows.
+    """
+    known = {components_of_path(path) for path in paths}
+    found: list[Group] = []
+    for group in groups:
+        names = {key: f"{group.name}.{key}" if group.name else key for key in group.arrays if key}
+        parts = components_of_names(list(names.values()))
+        if names and len(names) == len(group.arrays) and all(_ends_in(one, known) for one in parts):
+            found += [Group(name, {"": group.arrays[key]}, group.position) for key, name in names.items()]
+        else:
+            found.append(group)
+    return found
+
+
+def _ends_in(name: Components, known: set[Components]) -> bool:
+    return any(name[-length:] in known for length in range(2, len(name) + 1)) or name in known
 
 
 def fit_unit(unit: Unit, group: Group) -> list[Made] | None:

@@ -235,3 +235,51 @@ def test_rules_name_classes_that_there_are():
     for name in {name for table in tables for name in table}:
         module, _, kind = name.rpartition(".")
         assert isinstance(getattr(import_module(f"graftax.layers.{module}"), kind), type), name
+
+
+class Scaled(gx.Layer):
+    """A layer whose Variables are called as those of torch are."""
+
+    def build(self, input_shape):
+        self.weight = self.add_weight(input_shape[-1:], name="weight")
+        self.bias = self.add_weight(input_shape[-1:], name="bias")
+
+    def call(self, x):
+        return x * self.weight + self.bias
+
+
+@pytest.mark.parametrize("prefix", ["", "module."])
+def test_a_layer_of_ones_own_may_call_its_variables_as_torch_does(tmp_path, prefix):
+    model = gx.Sequential([Scaled(), layers.Dense(2), Scaled()])
+    model.build((None, 3))
+    shapes = {"0.weight": (3,), "0.bias": (3,), "1.weight": (2, 3), "1.bias": (2,), "2.weight": (2,), "2.bias": (2,)}
+    arrays = {
+        f"{prefix}{name}": np.random.default_rng(i).normal(size=shape) for i, (name, shape) in enumerate(shapes.items())
+    }
+    np.savez(tmp_path / "net.npz", **{name: array.astype("float32") for name, array in arrays.items()})
+    report = gx.checkpoint.load_foreign(tmp_path / "net.npz", model, source="torch")
+    assert len(report.restored) == 6
+    np.testing.assert_allclose(model.layers[0].weight, arrays[f"{prefix}0.weight"], rtol=1e-6)
+    np.testing.assert_allclose(model.layers[1].kernel, arrays[f"{prefix}1.weight"].T, rtol=1e-6)
+    np.testing.assert_allclose(model.layers[2].bias, arrays[f"{prefix}2.bias"], rtol=1e-6)
+
+
+def test_numbers_of_arrays_say_what_to_write_and_it_works(tmp_path):
+    model = gx.Sequential([layers.Dense(6), layers.Dense(2)])
+    model.build((None, 4))
+    arrays = [np.full(v.shape, i, "float32") for i, v in enumerate(model.weights)]
+    path = tmp_path / "w.npz"
+    np.savez(path, *arrays)
+    with pytest.raises(gx.errors.ArgumentError, match="numbers of arrays") as caught:
+        gx.checkpoint.load_foreign(path, model)
+    eval(str(caught.value.instead).partition(", if")[0], {"np": np, "model": model})
+    np.testing.assert_array_equal(model.layers[1].bias, arrays[3])
+    names = {"layers/0/kernel": "arr_0"}
+    with pytest.raises(
+        gx.errors.MissingInCheckpoint, match=r"(?s)arr_1 has that shape, and another name.*'arr_0'.*'arr_1'"
+    ):
+        gx.checkpoint.load_foreign(path, model, source="graftax", names=names)
+    model.set_weights([0 * array for array in arrays])
+    names = {v.path: f"arr_{i}" for i, v in enumerate(model.weights)}
+    gx.checkpoint.load_foreign(path, model, source="graftax", names=names)
+    np.testing.assert_array_equal(model.layers[1].bias, arrays[3])
