@@ -1,13 +1,29 @@
-"""Adoption: what an attribute is given hangs below its Module from then on, with the values that wait for it."""
+"""Adoption: what an attribute is given hangs below its Module from then on, with the values that wait for it.
+
+In containers such as sets it is not looked for: who puts Variables there is warned.
+"""
 
 from __future__ import annotations
 
+from collections import ChainMap, UserDict, UserList, deque
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from graftax.core import user_line
 from graftax.core.typedefs import VariableLike
 from graftax.variables.graph.copies import Copied, Pending
 from graftax.variables.graph.freezing import Freezing
-from graftax.variables.graph.hiding_places import HIDING_PLACES, warn_if_hidden
-from graftax.variables.graph.node import Edge, Leaf, Node, is_inside, items_of, nodes_on, own, own_nodes
+from graftax.variables.graph.node import Edge, Leaf, Node, holds_node, is_inside, items_of, nodes_on, own, own_nodes
 from graftax.variables.state import storage
+
+_VIEWS = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
+_MAPPINGS = (MappingProxyType, UserDict, ChainMap)
+
+_HIDING_PLACES: tuple[type[Any], ...] = (set, frozenset, deque, np.ndarray, UserList, *_MAPPINGS, *_VIEWS)
+"""Looking through these is cheap and changes nothing, which is not known of every sequence of somebody's own."""
 
 
 class Adopting(Copied, Freezing):
@@ -28,8 +44,24 @@ def adopt(owner: Adopting, edges: tuple[Edge, ...], value: object, depth: int = 
     elif isinstance(value, list | tuple | dict) and depth < 32:
         for edge, element in items_of(value):
             adopt(owner, (*edges, edge), element, depth + 1)
-    elif isinstance(value, HIDING_PLACES):
-        warn_if_hidden(owner, edges[0], value)
+    elif isinstance(value, _HIDING_PLACES):
+        _warn_if_hidden(owner, edges[0], value)
+
+
+def _warn_if_hidden(owner: object, name: object, value: Any) -> None:
+    """Warn if such a container, assigned to an attribute or within one, holds Modules or Variables."""
+    if isinstance(value, np.ndarray):
+        elements: Iterable[Any] = value.flat if value.dtype == object else ()
+    else:
+        elements = value.values() if isinstance(value, _MAPPINGS) else value
+    if not any(holds_node(element) for element in elements):
+        return
+    kind = "an ndarray of objects" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+    why = ", since a set has no order" if isinstance(value, set | frozenset) else ""
+    user_line.warn(
+        f"{type(owner).__name__}.{name} is {kind} that holds Modules or Variables: they are not found in there, "
+        f"neither trained nor saved{why}. Use a list or a dict.",
+    )
 
 
 def adopt_node(owner: Adopting, edges: tuple[Edge, ...], node: Node) -> None:
