@@ -37,7 +37,8 @@ def bucket(
     output has a mask; otherwise, ``weights="mean"`` has this effect. For other targets, the model must mask padding in
     ``x``, by ``Embedding(mask_zero=True)`` or a mask of its own.
 
-    `Model.predict` returns the rows in the order of ``x``, whatever the order of the batches.
+    `Model.predict` returns the rows in the order of ``x``, whatever the order of the batches. What is written to the
+    data later may have no effect: for other targets or weights, make the batches anew.
 
     Args:
         x: A list of arrays ``(length, ...)``, or lists of numbers.
