@@ -91,7 +91,7 @@ def _ragged_error(data: Any, name: str, error: ValueError) -> Exception:
 def _host(leaf: Any, name: str, keeps_integers: bool, follows: bool) -> Any:
     if _is_ready(leaf):
         return leaf
-    is_shared = isinstance(leaf, np.ndarray) or _is_of_torch(leaf)
+    is_shared = _is_shared(leaf)
     if isinstance(leaf, VariableLike):
         leaf = leaf.value
     if isinstance(leaf, StoredRows):
@@ -120,6 +120,11 @@ def _host(leaf: Any, name: str, keeps_integers: bool, follows: bool) -> Any:
         require_narrow(array, name)
         return StoredRows(array, name)
     return narrow(array, name)
+
+
+def _is_shared(leaf: object) -> bool:
+    """Tell whether what is written to it later can be seen in an array that NumPy makes of it."""
+    return isinstance(leaf, np.ndarray) or _is_of_torch(leaf)
 
 
 def _is_ready(leaf: object) -> bool:

@@ -56,7 +56,8 @@ class ArraySource:
             as_arrays(y, "y", keeps_integers=True, follows=True),
             finite_weights(sample_weight, follows=True),
         )
-        given, arrays = (dict(zip(NAMES, parts, strict=True)) for parts in ((x, y, sample_weight), self._data))
+        given: dict[str, Any] = dict(zip(NAMES, (x, y, sample_weight), strict=True))
+        arrays: dict[str, Any] = dict(zip(NAMES, self._data, strict=True))
         self.copied = CopiedData(given, arrays)
         self.rows = count_rows(**arrays)
         self._batch_size = batch_size
