@@ -47,6 +47,7 @@ EXCEPTIONS: dict[str, tuple[str, str]] = {
 AS_COMPILED = {
     **dict.fromkeys(("var", "moments"), (r"all -?1e30: value", "the rounding of a mean, squared, if fused")),
     "svd": (r"all (times 1e-30|-?1|equal|-?1e4|-?1e30): gradient", "rounding tells singular values of 0 apart, or not"),
+    "eigh": (r"all (-?1|equal|-?1e4|-?1e30): gradient", "rounding tells eigenvalues of 0 apart, or not"),
     "qr": (r"all (-?1|equal|-?1e4|-?1e30): gradient", "rounding tells a diagonal of R from 0, or not"),
 }
 """The same for what depends on how XLA compiles it, and on the LAPACK of the processor."""

@@ -55,8 +55,8 @@ class Pairing:
         pairs = Pairs()
         if len(units) == len(groups) == 1 and not units[0][0] and not groups[0][0]:  # a name map says just these two
             pairs.add(units[0][1], groups[0][1])
-        left = [(parts, unit) for parts, unit in units if id(unit) not in pairs.made]
-        rest_units, rest_groups = self._pair_by_names(pairs, left, list(groups) if left else [])
+        left, free = ([], []) if pairs.made else (list(units), list(groups))
+        rest_units, rest_groups = self._pair_by_names(pairs, left, free)
         if not self._by_name:
             rest_units, rest_groups = self._pair_by_labels(pairs, rest_units, rest_groups)
             for by_kind in (True, False):
