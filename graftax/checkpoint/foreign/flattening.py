@@ -1,77 +1,73 @@
-"""Flatten → Dense: torch flattens channels first, graftax channels last, so the rows of the kernel are reordered."""
+"""Flatten → Dense: torch flattens channels first, graftax channels last, so rows of weights are reordered."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
+from graftax.checkpoint.foreign.feature_orders import FeatureOrders, Order, feature_orders
 from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.unit import Choice
-from graftax.core.typedefs import Shape
+from graftax.core import user_line
 from graftax.variables.graph.module import Module
 
-_KINDS = {
-    "reshape.Flatten": "flatten",
-    "dense.Dense": "dense",
-    "batch_normalization.BatchNormalization": "features",
-    "conv.Conv": "channels",
-    "depthwise_conv.DepthwiseConv": "channels",
-    "conv_transpose.ConvTranspose": "channels",
-    "pooling.Pooling": "channels",
-    "adaptive_pooling.AdaptivePooling": "channels",
-    "recurrent.Recurrent": "steps",
-    "embedding.Embedding": "steps",
-    "multi_head_attention.MultiHeadAttention": "steps",
-}
+_ROWS = ("kernel", "gamma", "beta", "moving_mean", "moving_variance", "alpha")
+_COLUMNS = ("kernel", "bias")
+_KINDS = {"reshape.Flatten": "reshape", "reshape.Reshape": "reshape", "conv.Conv": "image", "dense.Dense": "dense"}
 
 
-def shapes_before_flatten(modules: list[Module]) -> dict[int, Shape]:
-    """Return, by the id of a layer, the shape that a Flatten before it turns into its input features.
-
-    Layers are visited in the order of their definition: all layers after a Flatten, up to the first Dense, see its
-    features.
+class Flattening:
+    """The changes of order that the weights of a module need.
 
     Args:
-        modules: The modules of a program, in the order of their definition.
+        module: The module. A warning names the layers for which it could not be found out whether there is one.
     """
-    found: dict[int, Shape] = {}
-    shape: Shape | None = None
-    has_channels = False
-    for module in modules:
-        kind = rule_of(module, _KINDS)
-        if kind == "flatten":
-            given: Any = getattr(module, "input_shape", None)
-            sizes: Any = tuple(given[1:]) if given is not None else ()
-            is_image = len(sizes) > 2 or (len(sizes) == 2 and has_channels)
-            shape = sizes if is_image and prod(sizes[:-1]) > 1 and sizes[-1] > 1 else None
-        elif kind in ("dense", "features") and shape is not None:
-            if _features(module, kind) == prod(shape):
-                found[id(module)] = shape
-            if kind == "dense":
-                shape = None
-        elif kind in ("channels", "steps"):
-            has_channels = kind == "channels"
-    return found
+
+    def __init__(self, module: Module) -> None:
+        found = feature_orders(module)
+        self._orders = found or FeatureOrders()
+        if found is None and _may_flatten(module):
+            _warn("the call of the module could not be followed")
+        elif self._orders.open:
+            names = ", ".join(getattr(one, "path", "") or one.name for one in self._orders.open.values())
+            _warn(f"{names}: what comes in could not be followed through the calls before")
+
+    def reorder(self, layer: object, name: str, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return the ways to make a Variable of a layer, with its rows and columns in the order that they have here."""
+        rows = self._orders.rows.get(id(layer)) if name in _ROWS else None
+        columns = self._orders.columns.get(id(layer)) if name in _COLUMNS else None
+        for order, axis in ((rows, 0), (columns, -1)):
+            if order is not None:
+                choices = tuple(_reorder(choice, order, axis) for choice in choices)
+        return choices
 
 
-def _features(module: Any, kind: str) -> int:
-    return int(module.kernel.shape[0] if kind == "dense" else module.moving_mean.shape[0])
+def _may_flatten(module: Module) -> bool:
+    """Tell whether a module has a Flatten, or a Dense with rows for each place of an image."""
+    kinds: list[tuple[str | None, Any]] = [(rule_of(node, _KINDS), node) for node in module.submodules]
+    channels = {int(node.filters) for kind, node in kinds if kind == "image"}
+    rows = [int(node.kernel.shape[0]) for kind, node in kinds if kind == "dense"]
+    return any(kind == "reshape" for kind, _ in kinds) or any(
+        number > few and number % few == 0 for number in rows for few in channels
+    )
 
 
-def reorder_first_axis(choice: Choice, shape: Shape) -> Choice:
-    """Return a choice that reorders the first axis from ``(channels, *space)`` to ``(*space, channels)``.
+def _warn(why: str) -> None:
+    user_line.warn(
+        f"load_foreign: {why}. torch flattens images channels first, and graftax channels last, so weights behind a "
+        "Flatten or Reshape may have rows in another order: compare the outputs with those of torch. Instead: a "
+        "Flatten between layers, in a model of which call needs no values"
+    )
 
-    Args:
-        choice: How the Variable is made of arrays of the file.
-        shape: The shape before Flatten, without the batch: ``(*space, channels)``.
-    """
-    numbers = np.arange(prod(shape)).reshape(shape[-1], *shape[:-1])
-    order = np.moveaxis(numbers, 0, -1).reshape(-1)
 
+def _reorder(choice: Choice, order: Order, axis: int) -> Choice:
     def convert(*arrays: HostArray) -> HostArray:
-        return choice.convert(*arrays)[order]
+        found = choice.convert(*arrays)
+        if found.shape[axis] != order.size:
+            raise ValueError("another size")
+        return np.take(found, order, axis)
 
-    return Choice(choice.names, convert, f"features as Flatten has them from {shape}, channels last")
+    what = "features as Flatten has them" if axis == 0 else "features as a Reshape to an image takes them"
+    return Choice(choice.names, convert, f"{what}, channels last")

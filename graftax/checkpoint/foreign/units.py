@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graftax.checkpoint.foreign.flattening import reorder_first_axis, shapes_before_flatten
+from graftax.checkpoint.foreign.flattening import Flattening
 from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.rules.layouts import single_choice
-from graftax.checkpoint.foreign.unit import Choice, Part, Rule, Unit
+from graftax.checkpoint.foreign.unit import Part, Rule, Unit
 from graftax.core.errors import NotBuiltError, StateError
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.module import Module, snake_case
 from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.walking import walk_with_edges
 from graftax.variables.variable import Variable
-
-_FLATTENED = ("kernel", "gamma", "beta", "moving_mean", "moving_variance")
 
 
 class Units:
@@ -44,7 +42,7 @@ class Units:
                 "model(example) before, or model.build((None, ...)); layer.build((None, ...)) for a layer that the "
                 "call of the model does not use",
             )
-        self._shapes = shapes_before_flatten([node for _, node in self.modules]) if channels_first else {}
+        self._flattening = Flattening(module) if channels_first else None
         self._rules = rules
         self.units: list[Unit] = []
         self.kept: list[str] = []
@@ -76,8 +74,9 @@ class Units:
             name = path.rpartition("/")[2]
             if name in choices and getattr(layer, name, None) is variable:
                 ways = choices[name]
-                shape = self._shapes.get(id(layer)) if name in _FLATTENED else None
-                parts.append(Part(variable, path, ways if shape is None else _reorder_all(ways, shape)))
+                if self._flattening is not None:
+                    ways = self._flattening.reorder(layer, name, ways)
+                parts.append(Part(variable, path, ways))
             elif variable.role == "state" and rule is not None:
                 self.kept.append(path)
             else:
@@ -100,7 +99,3 @@ def _by_depth(module: Module) -> list[Module]:
             inside = [child for _, child in own_nodes(node) if isinstance(child, Module)]
             waiting += reversed([*node._gx_parts_by_depth(), *inside])
     return list(found.values())
-
-
-def _reorder_all(choices: tuple[Choice, ...], shape: tuple[int, ...]) -> tuple[Choice, ...]:
-    return tuple(reorder_first_axis(choice, shape) for choice in choices)

@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 
 import graftax as gx
 from graftax import layers
-from graftax.checkpoint.foreign import flattening, settings
+from graftax.checkpoint.foreign import feature_orders, settings
 from graftax.checkpoint.foreign.sources import SOURCES
 
 load_foreign = gx.checkpoint.load_foreign
@@ -231,7 +231,7 @@ def test_inside_of_a_compiled_function(tmp_path):
 
 
 def test_rules_name_classes_that_there_are():
-    tables = [source.rules for source in SOURCES.values()] + list(settings._DEFAULTS.values()) + [flattening._KINDS]
+    tables = [source.rules for source in SOURCES.values()] + list(settings._DEFAULTS.values()) + [feature_orders._KINDS]
     for name in {name for table in tables for name in table}:
         module, _, kind = name.rpartition(".")
         assert isinstance(getattr(import_module(f"graftax.layers.{module}"), kind), type), name
@@ -283,3 +283,33 @@ def test_numbers_of_arrays_say_what_to_write_and_it_works(tmp_path):
     names = {v.path: f"arr_{i}" for i, v in enumerate(model.weights)}
     gx.checkpoint.load_foreign(path, model, source="graftax", names=names)
     np.testing.assert_array_equal(model.layers[1].bias, arrays[3])
+
+
+class Folded(gx.Model):
+    """Flattens an image in a way that nobody can follow: by NumPy's order of its own, or with values."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, self.c, self.o = kind, layers.Conv2D(2, 1), layers.Dense(1)
+        self.p = layers.Permute((2, 3, 1))
+
+    def call(self, x):
+        x = self.c(x)
+        if self.kind == "values":
+            x = x + float(np.asarray(x).sum() * 0)
+        x = gx.ops.transpose(x, (0, 3, 1, 2)) if self.kind == "transposed" else x
+        x = self.p(x) if self.kind == "permuted" else x
+        return self.o(gx.ops.reshape(x, (x.shape[0], -1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("values", "could not be followed"), ("transposed", "o: what comes in"), ("permuted", "o: what comes in")],
+)
+def test_an_order_that_cannot_be_told_is_warned_of(tmp_path, kind, why):
+    model = Folded(kind)
+    model(numbers(1, 2, 3, 2))
+    arrays = {"c.weight": (2, 2, 1, 1), "c.bias": (2,), "o.weight": (1, 12), "o.bias": (1,)}
+    save_file({name: numbers(*shape) for name, shape in arrays.items()}, tmp_path / "net.safetensors", {"format": "pt"})
+    with pytest.warns(UserWarning, match=rf"(?s){why}.*compare the outputs"):
+        load_foreign(tmp_path / "net.safetensors", model)

@@ -66,6 +66,20 @@ def _normalization(layer: object) -> Choices:
     return {"gamma": single_choice("weight"), "beta": single_choice("bias")}
 
 
+def _image_first(x: HostArray) -> HostArray:
+    if x.ndim < 3:
+        raise ValueError("no image")
+    return np.moveaxis(x, 0, -1)
+
+
+def _layer_normalization(layer: object) -> Choices:
+    """Of an image as a whole, weights have its channels first."""
+    return {
+        name: (Choice((there,), _image_first, "channels last"), *single_choice(there))
+        for name, there in (("gamma", "weight"), ("beta", "bias"))
+    }
+
+
 def _batch_normalization(layer: object) -> Choices:
     moving = {"moving_mean": single_choice("running_mean"), "moving_variance": single_choice("running_var")}
     return {**_normalization(layer), **moving}
@@ -126,7 +140,7 @@ RULES: dict[str, Rule] = {
     "depthwise_conv.DepthwiseConv": _depthwise,
     "embedding.Embedding": _embedding,
     "position_embedding.PositionEmbedding": _positions,
-    "layer_normalization.LayerNormalization": _normalization,
+    "layer_normalization.LayerNormalization": _layer_normalization,
     "group_normalization.GroupNormalization": _normalization,
     "rms_normalization.RMSNormalization": _normalization,
     "batch_normalization.BatchNormalization": _batch_normalization,
