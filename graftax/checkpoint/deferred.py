@@ -252,12 +252,18 @@ class Deferred:
         slots = self.session.carried_slots(module)
         return Carried(self.session, self.node, self._path, earlier, slots, self._was_frozen, self._requires)
 
-    def waiting(self) -> tuple[str, ...]:
-        """Return the program paths, here and below, whose values still wait, including the slots of their Variables."""
-        return (*self._paths_waiting_here(), *(self._earlier.waiting() if self._earlier is not None else ()))
+    def waiting(self, is_overdue: bool = False) -> tuple[str, ...]:
+        """Return the program paths, here and below, whose values still wait, including the slots of their Variables.
 
-    def _paths_waiting_here(self) -> tuple[str, ...]:
-        return tuple(path for path in self.session.paths if f"{path}/".startswith(f"{self._path}/"))
+        Args:
+            is_overdue: Whether slots of Variables that wait themselves are left out. Defaults to False.
+        """
+        earlier = self._earlier.waiting(is_overdue) if self._earlier is not None else ()
+        return (*self._paths_waiting_here(is_overdue), *earlier)
+
+    def _paths_waiting_here(self, is_overdue: bool = False) -> tuple[str, ...]:
+        paths = self.session.overdue if is_overdue else self.session.paths
+        return tuple(path for path in paths if f"{path}/".startswith(f"{self._path}/"))
 
 
 class Carried:

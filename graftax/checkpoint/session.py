@@ -101,6 +101,13 @@ class Session:
         """Return the program paths that still wait, including slots."""
         return tuple([path for path, node in self._awaited.items() if node not in self._given])
 
+    @property
+    def overdue(self) -> tuple[str, ...]:
+        """Return the program paths that still wait, without slots of Variables that wait themselves."""
+        waiting = set(self._awaited.values())
+        later = {slot.path for node, slots in self._slots.items() if node in waiting for slot in slots}
+        return tuple([path for path in self.paths if path not in later])
+
     def begin(self, values: dict[int, HostArray], awaited: dict[str, int], slots: dict[int, list[WaitingSlot]]) -> None:
         """Let these values wait at these program paths, and slots for the nodes of their Variables."""
         self._values, self._awaited, self._slots = values, dict(awaited), slots

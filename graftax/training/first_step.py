@@ -225,7 +225,8 @@ def require_restored(*modules: Module) -> None:
         StateError: there are such values; the message names them.
     """
     for module in modules:
-        if waiting := waiting_in(module):
+        waiting = module._gx_pending.waiting(is_overdue=True) if module._gx_pending is not None else ()
+        if waiting:
             raise StateError(
                 f"training starts while {len(waiting)} restored values still wait: {', '.join(waiting[:5])}",
                 "the model is built now, and has no such Variables",

@@ -67,3 +67,24 @@ def test_a_part_of_the_second_leaves_the_rest_of_the_first(runs):
     for path, value in gx.state(model.optimizer).items():
         np.testing.assert_array_equal(value, gx.state(first.optimizer)[path])
     model.fit(X, Y, verbose=0)
+
+
+def test_slots_of_a_model_that_is_built_later_wait_for_it(tmp_path):
+    def pair():
+        body = layers.Dense(2)
+        models = [gx.Sequential([body, layers.Dense(1)]) for _ in range(2)]
+        return models, gx.optimizers.Adam(0.1)
+
+    models, optimizer = pair()
+    for model in models:
+        model.compile(optimizer, "mse")
+        model.fit(X, Y, verbose=0)
+    gx.Checkpoint(models=models, optimizer=optimizer).save(tmp_path / "both")
+    expected = [model.fit(X, Y, verbose=0).history["loss"] for model in models]
+    others, optimizer = pair()
+    gx.Checkpoint(models=others, optimizer=optimizer).restore(tmp_path / "both")
+    found = []
+    for model in others:
+        model.compile(optimizer, "mse")
+        found.append(model.fit(X, Y, verbose=0).history["loss"])
+    assert found == expected

@@ -35,8 +35,8 @@ class Pending(Protocol):
         """Hear of a Module that has appeared, and that this hangs on now."""
         ...
 
-    def waiting(self) -> tuple[str, ...]:
-        """Return the paths of the values that still wait here and below."""
+    def waiting(self, is_overdue: bool = False) -> tuple[str, ...]:
+        """Return the paths of the values that still wait here and below; overdue ones do not wait for other values."""
         ...
 
     def shape_of(self, edge: Edge) -> Shape | None:
