@@ -17,14 +17,15 @@ class GivenToRun:
     Args:
         model: The model, whose arguments of `compile` are looked at until it is compiled again.
         source: The source of its batches, which has those of `fit`.
+        validation: The source of its validation, or None.
         callbacks: The callbacks of the run. Data are only looked at if there are some that may write to them.
     """
 
-    def __init__(self, model: Any, source: Source, callbacks: Sequence[object]) -> None:
+    def __init__(self, model: Any, source: Source, validation: Source | None, callbacks: Sequence[object]) -> None:
         self._model, self._objectives = model, model._gx_objectives
         self._of_fit = [] if source.class_weights is None else [source.class_weights.given]
         may_write = not all(isinstance(one, History | Progress) for one in callbacks)
-        self._data = [source.copied] if isinstance(source, ArraySource) and may_write else []
+        self._data = [one.copied for one in (source, validation) if isinstance(one, ArraySource) and may_write]
         for one in self._objectives.given:
             one.note()
 

@@ -145,7 +145,7 @@ def _epochs(
         model, "train_step", source.weighted_by, warns_of_metrics=validation is None, warns_of_terms=True
     )
     unread_beside = UnreadByStep(model, "test_step", trained=unread)
-    compiled, given = require_objectives(model), GivenToRun(model, source, hooks.callbacks)
+    compiled, given = require_objectives(model), GivenToRun(model, source, validation, hooks.callbacks)
     for epoch in epochs:
         if model.stop_training:
             break

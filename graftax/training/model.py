@@ -306,10 +306,11 @@ class Model(SummaryMixin):
             numbers, validation_split, validation_data, validation_steps, validation_batch_size, validation_freq
         )
         x, y, sample_weight, validation_data, columns = sort_columns(self, x, y, sample_weight, validation_data, resume)
+        parts, copied = (x, y, sample_weight), None
         if validation_split:
-            (x, y, sample_weight), validation_data = data.split_validation(x, y, sample_weight, validation_split)
+            parts, validation_data, copied = data.split_validation(*parts, validation_split)
         by_class = None if class_weight is None else ClassWeights(class_weight)
-        source = data.make_source(x, y, sample_weight, batch_size, shuffle, steps, by_class)
+        source = data.make_source(*parts, batch_size, shuffle, steps, by_class, copied=copied)
         needs_y = y is not None and not (self._gx_has_own("test_step") or self._gx_has_own("compute_loss"))
         against = data.validation_source(validation_data, validation_batch_size, batch_size, validation_steps, needs_y)
         (require_objectives if self._gx_has_own("train_step") else require_optimizer)(self)  # raises before the loop

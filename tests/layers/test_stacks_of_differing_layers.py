@@ -131,3 +131,20 @@ def test_each_run_of_like_layers_is_traced_once():
     RUNS.clear()
     gx.jit(lambda: blocks(X))()
     assert len(RUNS) <= 6
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_tied_layers_of_a_stack_train_as_layers_one_by_one(optimizer):
+    found = []
+    for stacked in (False, True):
+        gx.set_random_seed(0)
+        source = layers.Dense(4, use_bias=False)
+        source(X)
+        with gx.variable_creator_scope(gx.reparam.Shared(source.kernel), where="**/kernel"):
+            some = [layers.Dense(4, bias_initializer="ones") for _ in range(3)]
+            tied = gx.stack(some[0], 3) if stacked else gx.Sequential(some)
+            tied(X)
+        model = gx.Sequential([source, tied, layers.Dense(1, kernel_initializer="ones")])
+        model.compile(optimizer, "mse")
+        found.append(model.fit(X, X[:, :1], epochs=3, shuffle=False, verbose=0).history["loss"])
+    np.testing.assert_allclose(*found, rtol=1e-5)

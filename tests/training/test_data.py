@@ -92,7 +92,7 @@ def test_only_an_iterator_of_unknown_length_is_not_enough_for_two_validations():
 
 @pytest.mark.parametrize(("fraction", "left"), [(0.2, 4), (0.4, 3), (0.1, 4), (0.5, 2), (0.79, 1)])
 def test_a_split_takes_the_last_rows_of_every_part(fraction, left):
-    head, tail = data.split_validation({"a": X}, X * 2, None, fraction)
+    head, tail, _ = data.split_validation({"a": X}, X * 2, None, fraction)
     np.testing.assert_array_equal(head[0]["a"], X[:left])
     np.testing.assert_array_equal(tail[0]["a"], X[left:])
     np.testing.assert_array_equal(tail[1], X[left:] * 2)

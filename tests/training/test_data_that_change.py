@@ -148,6 +148,15 @@ def test_a_change_of_what_was_copied_is_told_and_the_line_works(make, part):
 
 
 @pytest.mark.parametrize("make", COPIED)
+@pytest.mark.parametrize("way", ["validation_split", "validation_data"])
+def test_a_change_of_copies_beside_a_validation_is_told(make, way):
+    data = make()
+    options = {"validation_data": (np.ones((ROWS, 1), "float32"), data)} if way == "validation_data" else {way: 0.5}
+    with pytest.warns(UserWarning, match=r"y, a \w+, has changed"):
+        losses("y", np.ones((ROWS, 1)) if way == "validation_data" else data, [Write(data)], **options)
+
+
+@pytest.mark.parametrize("make", COPIED)
 @pytest.mark.parametrize("callbacks", [[], [gx.Callback()]], ids=["none", "one"])
 def test_data_that_stay_say_nothing(make, callbacks):
     with warnings.catch_warnings():

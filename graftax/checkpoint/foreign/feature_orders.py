@@ -181,7 +181,7 @@ class _Follower:
         if kind == "move":
             return _moved(form, layer.dims[-1] == len(layer.dims))
         if kind == "each step":
-            return self._of_each_step(layer.layer, value, form, origin.specs[0].shape)
+            return self._of_each_step(layer.layer, value, form)
         if kind == "channels":
             return self._of_channels(layer, form)
         if kind == "by feature":
@@ -194,18 +194,11 @@ class _Follower:
             self.found.open[id(layer)] = layer
         return Form()
 
-    def _of_each_step(self, inner: Any, value: Symbolic, form: Form, shape: Any) -> Form:
-        kind = rule_of(inner, _KINDS)
-        if kind == "flatten":
-            return _reshaped(_value((None, *value.shape[2:]), "float32"), form, (None, shape[-1]))
-        if kind == "channels":
-            return self._of_channels(inner, form)
-        if kind in ("dense", "recurrent"):
-            self._set_rows(inner, form)
-            return Form()
-        if kind == "by feature":
-            self._set_rows(inner, form)
-        return form
+    def _of_each_step(self, inner: Any, value: Symbolic, form: Form) -> Form:
+        step = _value((_ROWS, *value.shape[2:]), value.spec.dtype)
+        self._forms[step.key] = form
+        found = leaves(inner(step))
+        return self._of_call(found[0].origin)[found[0].place] if len(found) == 1 else Form(is_known=False)
 
     def _of_channels(self, layer: Any, form: Form) -> Form:
         if form.made_of is not None:
@@ -285,13 +278,14 @@ def _moved(form: Form, keeps_last: bool) -> Form:
 
 def _reshaped(value: Symbolic, form: Form, shape: Any) -> Form:
     """Return the form of what is made of a value by a Flatten or another change of its shape."""
-    before, after = value.shape[1:], tuple(shape[1:])
+    before: tuple[Any, ...] = value.shape[1:]
+    after = tuple(shape[1:])
     if not before or not after or None in before or None in after:
         plain = form.order is None and form.is_known and form.has_channels is False
         return Form() if plain else Form(is_known=False)
     if before == after:
         return form
-    if len(after) == 1:
+    if after[-1] == prod(before) and value.shape[0] in (shape[0], prod(shape[:-1])):  # of each row, or step
         return _flattened(before, form)
     if len(before) == 1 and form.order is None and form.is_known:
         number = np.arange(prod(after)).reshape(after[-1], *after[:-1])

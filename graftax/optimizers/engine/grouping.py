@@ -39,7 +39,7 @@ def _divide(frame: Frame, updates: Sequence[Update]) -> Iterator[Iterable[list[U
     by_storage = {update.variable._storage: update for update in updates}
     left = dict.fromkeys(by_storage)
     for row in dict.fromkeys(frame.row_of(storage) for storage in by_storage):
-        if len(row) > 1 and left.keys() >= set(row):
+        if 1 < len(row) == len(set(row)) and left.keys() >= set(row):  # a shared weight is updated once
             group = [by_storage[storage] for storage in row]
             kind = _kind(group[0], small=False)
             if kind is not None and all(_kind(update, small=False) == kind for update in group[1:]):

@@ -14,6 +14,7 @@ from graftax.distribution.rows import Rows
 from graftax.training.arrays import as_arrays, count_rows, cut_rows, is_arrays, take_rows
 from graftax.training.batch import NAMES, Parts, is_list_of_batches, parts_of_validation, weighing_arguments
 from graftax.training.class_weights import ClassWeights
+from graftax.training.copied_data import CopiedData
 from graftax.training.not_numbers import non_numeric_error
 from graftax.training.sources.array_source import ArraySource
 from graftax.training.sources.indexed_source import IndexedSource, gives_batches, has_index
@@ -32,6 +33,7 @@ def make_source(
     steps: int | None,
     class_weights: ClassWeights | None = None,
     is_one_pass: bool = False,
+    copied: CopiedData | None = None,
 ) -> Source:
     """Return the source for the data of a user: arrays, or an iterable of batches.
 
@@ -53,7 +55,9 @@ def make_source(
             labels = take_rows(as_arrays(y, "y", keeps_integers=True), slice(None))
             class_weights.require_all(labels)
             class_weights.times(labels, take_rows(as_arrays(sample_weight, "sample_weight"), slice(None)))
-        return ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by, class_weights)
+        source = ArraySource(x, y, sample_weight, batch_size or 32, shuffle, steps, weighted_by, class_weights)
+        source.copied = source.copied if copied is None else copied
+        return source
     if rows is None and has_index(x):
         by_batch = gives_batches(x, batch_size)
         _refuse_beside(x, y, sample_weight, batch_size if by_batch else None)
@@ -219,8 +223,8 @@ def validation_source(
     return single_pass_source(*parts, fallback if batch_size is None else batch_size, steps)
 
 
-def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts]:
-    """Split off the last part of the rows, before any shuffle, for validation.
+def split_validation(x: object, y: object, sample_weight: object, fraction: float) -> tuple[Parts, Parts, CopiedData]:
+    """Split off the last part of the rows, before any shuffle, for validation; return what was copied for that, too.
 
     Raises:
         DataError: the data are not arrays, or one part would have no rows.
@@ -242,7 +246,9 @@ def split_validation(x: object, y: object, sample_weight: object, fraction: floa
         raise DataError(
             f"validation_split={fraction} of {rows} rows", "both parts need a row", "a fraction such as 0.2"
         )
+    given: tuple[tuple[str, Any], ...] = tuple(zip(NAMES, (x, y, sample_weight), strict=True))
+    copied = CopiedData(dict(given), dict(zip(NAMES, data, strict=True)))
     head, tail = slice(0, cut), slice(cut, rows)
     x, y, sample_weight = (cut_rows(part, head) for part in data)
     x_val, y_val, weight_val = (cut_rows(part, tail) for part in data)
-    return (x, y, sample_weight), (x_val, y_val, weight_val)
+    return (x, y, sample_weight), (x_val, y_val, weight_val), copied

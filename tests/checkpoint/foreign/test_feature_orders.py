@@ -124,6 +124,23 @@ def frames_both_ways():
     return net, gx.Sequential([each(same(2)), each(L.Flatten()), both]), FRAMES, first(FRAMES)
 
 
+def frames_of_a_model():
+    net = frames()[0]
+    inner = gx.Sequential([same(2), L.Flatten()])
+    return net, gx.Sequential([L.TimeDistributed(inner), L.LSTM(4)]), FRAMES, first(FRAMES)
+
+
+def frames_folded():
+    parts = {"c": same(2), "l": L.LSTM(4)}
+
+    def call(self, x):
+        rows, steps = x.shape[:2]
+        found = self.c(ops.reshape(x, (rows * steps, *x.shape[2:])))
+        return self.l(ops.reshape(found, (rows, steps, -1)))
+
+    return frames()[0], ours(parts, call), FRAMES, first(FRAMES)
+
+
 def steps_after_a_dense():
     parts = {"a": nn.Conv1d(5, 6, 3, padding=1), "b": nn.Linear(6, 4), "c": nn.Linear(28, 4)}
     net = theirs(parts, lambda s, x: s.c(s.b(s.a(x.transpose(1, 2)).transpose(1, 2)).flatten(1)))
@@ -215,7 +232,8 @@ def pooled():
 
 CASES = [
     two_heads, two_heads_of_a_graph, a_dense_defined_between, one_flatten_of_two_sizes, reshaped_by_an_op, frames,
-    frames_both_ways, steps_after_a_dense, a_grid_of_ids, patches, joined_with_a_vector, images_joined, in_blocks,
+    frames_both_ways, frames_of_a_model, frames_folded, steps_after_a_dense,
+    a_grid_of_ids, patches, joined_with_a_vector, images_joined, in_blocks,
     height_and_width_exchanged,    generator, tokens_of_features, norm_of_a_whole_image, pooled,
 ]  # fmt: skip
 BETWEEN = {
