@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graftax.checkpoint.foreign.layer_rules import rule_of
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError
 from graftax.ops.symbolic import MetSymbolic, Origin, Spec, Symbolic, leaves, map_leaves, origins_behind
 from graftax.ops.symbolic_array import SymbolicArray
@@ -120,7 +121,7 @@ def _value(shape: tuple[int | None, ...], dtype: str) -> SymbolicArray:
 
 
 def _form_of_input(value: Symbolic) -> Form:
-    return Form(has_channels=value.ndim > 3 and value.spec.dtype.startswith("float"))
+    return Form(has_channels=value.ndim > 3 and is_floating(value.spec.dtype))
 
 
 class _Follower:
