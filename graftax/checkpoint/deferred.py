@@ -163,7 +163,7 @@ class Deferred:
         """Assign the waiting value to a weight that appeared under this edge: that of the latest restore, once."""
         path, node = self._target(edge)
         waits = node is not None and self.session.awaits(node, path)
-        slots = self.session.slot_names(node) if node is not None else set()
+        slots = self.session.slot_names(node, path) if node is not None else set()
         taken = node is not None and self.session.deliver(node, path, variable, self._was_frozen)
         if self._earlier is None:
             return
@@ -176,7 +176,7 @@ class Deferred:
         """Let what waits under an edge wait no more: a later restore had a value for it, and these slots."""
         path, node = self._target(edge)
         if node is not None:
-            names = self.session.slot_names(node)
+            names = self.session.slot_names(node, path)
             self.session.pass_over(node, path, taker, later)
             later = later | names
         if self._earlier is not None:

@@ -28,12 +28,13 @@ from graftax.variables.variable import Variable
 
 
 class WaitingSlot(NamedTuple):
-    """A saved slot whose Variable waits: the optimizer that creates it, its name, its path and its node."""
+    """A saved slot whose Variable waits: the optimizer that creates it, its name, both program paths and its node."""
 
     optimizer: Copied
     name: str
     path: str
     node: int
+    variable_path: str
 
 
 class CarriedSlot(NamedTuple):
@@ -44,6 +45,7 @@ class CarriedSlot(NamedTuple):
     path: str
     node: int
     value: HostArray
+    variable_path: str
 
 
 class Session:
@@ -157,7 +159,8 @@ class Session:
 
     def slots_for(self, node: int) -> list[tuple[WaitingSlot, HostArray]]:
         """Return the slots, and their values, that wait for the Variable of a node."""
-        return [(slot, self._values[slot.node]) for slot in self._slots.get(node, ())]
+        slots = {(id(slot.optimizer), slot.name): slot for slot in reversed(self._slots.get(node, []))}
+        return [(slot, self._values[slot.node]) for slot in reversed(slots.values())]
 
     def variable_of(self, node: int) -> Variable | Reparam | None:
         """Return the Variable that has taken the value of a node, or None."""
@@ -199,7 +202,7 @@ class Session:
     def carried_slots(self, optimizer: Copied) -> list[CarriedSlot]:
         """Return the slots that wait in an optimizer."""
         return [
-            CarriedSlot(variable, slot.name, slot.path, slot.node, self._values[slot.node])
+            CarriedSlot(variable, slot.name, slot.path, slot.node, self._values[slot.node], slot.variable_path)
             for variable, waiting in self._slots.items()
             for slot in waiting
             if slot.optimizer is optimizer
@@ -208,7 +211,7 @@ class Session:
     def add_slots(self, optimizer: Copied, slots: Sequence[CarriedSlot]) -> None:
         """Let these slots wait in the copy of an optimizer."""
         for slot in slots:
-            waiting = WaitingSlot(optimizer, slot.name, slot.path, slot.node)
+            waiting = WaitingSlot(optimizer, slot.name, slot.path, slot.node, slot.variable_path)
             self._slots.setdefault(slot.variable, []).append(waiting)
             self._awaited[slot.path] = slot.node
             self._values[slot.node] = slot.value
@@ -231,7 +234,7 @@ class Session:
         if isinstance(variable, Variable):
             self._freeze(node, path, variable, was_below_frozen)
         if isinstance(variable, Variable):
-            self._deliver_slots(self._slots.pop(node, []), variable)
+            self._deliver_slots(self._take_slots(node, path), variable)
         return True
 
     def pass_over(self, node: int, path: str, variable: Variable | Reparam, later: Collection[tuple[int, str]]) -> None:
@@ -248,7 +251,7 @@ class Session:
         self._taken.add(path)
         self._forget(node, path)
         given: list[WaitingSlot] = []
-        for slot in self._slots.pop(node, []):
+        for slot in self._take_slots(node, path):
             if (id(slot.optimizer), slot.name) in later:
                 self._forget(slot.node, slot.path)
             else:
@@ -256,9 +259,15 @@ class Session:
         if isinstance(variable, Variable):
             self._deliver_slots(given, variable)
 
-    def slot_names(self, node: int) -> set[tuple[int, str]]:
-        """Return the slots that wait for the Variable of a node, as optimizers by id, and names."""
-        return {(id(slot.optimizer), slot.name) for slot in self._slots.get(node, ())}
+    def slot_names(self, node: int, path: str) -> set[tuple[int, str]]:
+        """Return the slots that wait for the Variable of a node at a path, as optimizers by id, and names."""
+        return {(id(slot.optimizer), slot.name) for slot in self._slots.get(node, ()) if slot.variable_path == path}
+
+    def _take_slots(self, node: int, path: str) -> list[WaitingSlot]:
+        """Return the slots that wait for the Variable of a node at a path, and let them wait no more."""
+        slots = self._slots.get(node, [])
+        self._slots[node] = [slot for slot in slots if slot.variable_path != path]
+        return [slot for slot in slots if slot.variable_path == path]
 
     def _deliver_slots(self, slots: Sequence[WaitingSlot], variable: Variable) -> None:
         if slots:

@@ -30,7 +30,9 @@ class SlotMatch:
             if place.kind is Kind.VARIABLE:
                 for node in nodes:
                     self._variables.setdefault(node, []).append(place)
-        self._awaited = {node: path for path, node in reversed(match.awaited.items())}
+        self._awaited: dict[int, list[str]] = {}
+        for path, node in match.awaited.items():
+            self._awaited.setdefault(node, []).append(path)
         for record in match.slots:
             if record.slot not in match.renames.given_slots:
                 for optimizer in match.objects.get(record.optimizer, ()):
@@ -40,14 +42,18 @@ class SlotMatch:
 
     def _match_slot(self, record: SlotRecord, optimizer: Place) -> None:
         match = self._match
-        variables: list[Place | None] = [*self._variables.get(record.variable, ())]
-        for variable in variables or [None]:
-            place = variable.spot if variable is not None else self._absent_spot(record)
+        there: list[Place | str | None] = [
+            *self._variables.get(record.variable, ()),
+            *self._awaited.get(record.variable, ()),
+        ]
+        for one in there or [None]:
+            variable = one if isinstance(one, Place) else None
+            place = variable.spot if variable is not None else self._absent_spot(record, one)
             path = slot_path(optimizer.path, record.name, place.path)
             wanted = match.is_wanted(find_saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
             if not wanted or match.subset.skips(place):  # a slot is restored only together with its Variable
                 continue
-            has_place = variable is not None or record.variable in self._awaited
+            has_place = one is not None
             if not has_place or not self._is_same_class(record, optimizer.thing, path):
                 match.unused[path] = record.slot
             elif variable is not None:
@@ -55,17 +61,17 @@ class SlotMatch:
                 if key not in match.renames.slots:
                     self._take(key, record.slot)
             else:
-                waiting = WaitingSlot(optimizer.thing, record.name, path, record.slot)
+                waiting = WaitingSlot(optimizer.thing, record.name, path, record.slot, str(one))
                 self.waiting.setdefault(record.variable, []).append(waiting)
 
-    def _absent_spot(self, record: SlotRecord) -> Spot:
-        """Return what selectors see of a slot whose Variable the program does not have."""
+    def _absent_spot(self, record: SlotRecord, path: object) -> Spot:
+        """Return what selectors see of a slot whose Variable the program does not have, or not yet, at a path."""
         match = self._match
-        path = self._awaited.get(record.variable)
         known = match.absent.get(record.variable)
         if path is None and known is not None:
             return known
-        return find_saved_spot(match.index, record.variable, path or match.paths[record.variable])
+        there = path if isinstance(path, str) else match.paths[record.variable]
+        return find_saved_spot(match.index, record.variable, there)
 
     def _is_same_class(self, record: SlotRecord, optimizer: object, path: str) -> bool:
         if not isinstance(optimizer, Module):

@@ -88,3 +88,30 @@ def test_slots_of_a_model_that_is_built_later_wait_for_it(tmp_path):
         model.compile(optimizer, "mse")
         found.append(model.fit(X, Y, verbose=0).history["loss"])
     assert found == expected
+
+
+@pytest.mark.parametrize("built", ["", "p", "q", "pq"], ids=["none", "first", "second", "both"])
+def test_one_saved_model_gives_its_slots_to_two(tmp_path, built):
+    def alone():
+        return gx.Sequential([layers.Dense(2)])
+
+    def step(optimizer, *models):
+        loss = lambda: sum(gx.ops.mean(model(X) ** 2) for model in models)  # noqa: E731
+        optimizer.minimize(loss, [v for model in models for v in model.trainable_variables])
+
+    saved, optimizer = alone(), gx.optimizers.Adam(0.01)
+    saved(X)
+    for _ in range(3):
+        step(optimizer, saved)
+    gx.Checkpoint(a=saved, o=optimizer).save(tmp_path / "one")
+    step(optimizer, saved)
+    two, optimizer = {"p": alone(), "q": alone()}, gx.optimizers.Adam(0.01)
+    for name in built:
+        two[name](X)
+    report = gx.Checkpoint(**two, o=optimizer).restore(tmp_path / "one", map={"p": "a", "q": "a"})
+    for model in two.values():
+        model(X)
+    assert report.assert_consumed().deferred == ()
+    step(optimizer, *two.values())
+    for model in two.values():
+        np.testing.assert_allclose(model.layers[0].kernel, saved.layers[0].kernel, rtol=1e-6)
