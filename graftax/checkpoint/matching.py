@@ -319,7 +319,7 @@ class Match:
 
     def idle_roots(self) -> list[Place]:
         """Return the selected roots of which nothing matched."""
-        busy = {path.partition("/")[0] for path in (*(place.path for place in self.pairs), *self.awaited)}
+        busy = {place.path.partition("/")[0] for place in self.pairs}
         paired = {place for places in self.objects.values() for place in places}
         idle: list[Place] = []
         seen = {place.path.partition("/")[0] for place in self.graph.places if place.kind.is_leaf}
