@@ -335,7 +335,7 @@ def _apply_values(
                 homes.setdefault(below, None)
     for place, home in homes.items():
         session.leave_alone(join(place.path, e) for e, c in place.edges.items() if _is_weight(c))
-        if isinstance(place.thing, Module):
+        if isinstance(place.thing, Module) and place.kind is Kind.OBJECT:  # not what its get_state gives
             requires = match.mode != "overlap" and _is_unbuilt(place)
             changes.hang(place.thing, make_deferred(session, place.thing, home, place.path, requires))
             place.thing._gx_ensure_state()  # of what only the saved values say the shape
