@@ -7,6 +7,7 @@ layer with weights along the features has rows in that order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graftax.checkpoint.foreign.layer_rules import rule_of
+from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError
 from graftax.ops.symbolic import MetSymbolic, Origin, Spec, Symbolic, leaves, map_leaves, origins_behind
@@ -94,18 +96,34 @@ def feature_orders(module: Module) -> FeatureOrders | None:
     Args:
         module: The module, which is built.
     """
-    shape: Any = getattr(module, "input_shape", None)
-    if shape is None:
-        return None
-    for dtype in ("float32", "int32"):
-        given = _values_of(shape, dtype)
+    for args, kwargs in _arguments_of(module):
         follower = _Follower()
         try:
-            follower.follow(module, (given,), {}, [_form_of_input(leaf) for leaf in leaves(given)])
+            given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, Symbolic)]
+            follower.follow(module, args, kwargs, [_form_of_input(leaf) for leaf in given])
         except (GraftaxError, MetSymbolic, TypeError, ValueError, AttributeError, IndexError, KeyError):
             continue
         return follower.found
     return None
+
+
+def _arguments_of(module: Module) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Yield arguments for a call: like those of its first call, and as the shape of its input says."""
+    first: Any = getattr(module, "_gx_first_call", None)
+    if first:
+        named: Any = getattr(module, "_gx_first_named", None) or {}
+        args = tuple(tree.map_structure(_value_like, one) for one in first)
+        yield args, {name: tree.map_structure(_value_like, one) for name, one in named.items()}
+    shape: Any = getattr(module, "input_shape", None)
+    for dtype in ("float32", "int32") if shape is not None else ():
+        yield (_values_of(shape, dtype),), {}
+
+
+def _value_like(outline: Any) -> Any:
+    """Return a value of the shape and dtype of an argument; the argument itself if it was plain."""
+    if not outline.dtype:
+        return outline.plain
+    return _value((_ROWS, *outline.shape[1:]) if outline.shape else (), outline.dtype)
 
 
 def _values_of(shape: Any, dtype: str) -> Any:

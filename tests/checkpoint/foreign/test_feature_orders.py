@@ -236,6 +236,29 @@ CASES = [
     a_grid_of_ids, patches, joined_with_a_vector, images_joined, in_blocks,
     height_and_width_exchanged,    generator, tokens_of_features, norm_of_a_whole_image, pooled,
 ]  # fmt: skip
+
+
+def test_a_call_with_several_arguments(tmp_path):
+    parts = {"c": conv(), "o": nn.Linear(85, 4)}
+    net = theirs(parts, lambda s, x, e: s.o(torch.cat([s.c(x).flatten(1), e], 1)))
+
+    class Ours(gx.Model):
+        def __init__(self):
+            super().__init__()
+            self.c, self.f, self.join, self.o = same(), L.Flatten(), L.Concatenate(), L.Dense(4)
+
+        def call(self, x, e, training=False):
+            return self.o(self.join([self.f(self.c(x)), e]))
+
+    model, vector = Ours(), DRAW.normal(size=(5, 5)).astype("float32")
+    torch.save(net.state_dict(), tmp_path / "net.pt")
+    model(IMAGE, vector)
+    gx.checkpoint.load_foreign(tmp_path / "net.pt", model)
+    with torch.no_grad():
+        expected = net.eval()(first(IMAGE), torch.tensor(vector)).numpy()
+    np.testing.assert_allclose(model(IMAGE, vector), expected, rtol=1e-4, atol=1e-4)
+
+
 BETWEEN = {
     "nothing": lambda: between([], []),
     "dropout": lambda: between([nn.Dropout(0.5)], [L.Dropout(0.5)]),
