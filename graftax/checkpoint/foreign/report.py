@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from graftax.checkpoint.foreign.settings import Setting
+from graftax.checkpoint.foreign.settings import Setting, shown
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.report_table import Row
 
@@ -50,6 +50,6 @@ class ForeignReport(RestoreReport):
             *super()._rows(),
             *(Row("left out", one.name, one.reason) for one in self.left_out),
             *(Row("kept", path, "files of other libraries do not have it") for path in self.kept),
-            *(Row("setting", str(one), f"{self.source}: {one.there:g} {known}") for one in self.settings),
+            *(Row("setting", str(one), f"{self.source}: {shown(one.there)} {known}") for one in self.settings),
             *(Row("note", note) for note in self.notes),
         ]

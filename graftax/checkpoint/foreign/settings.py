@@ -8,7 +8,11 @@ from graftax.checkpoint.foreign.layer_rules import rule_of
 
 _DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "torch": {
-        "batch_normalization.BatchNormalization": {"epsilon": 1e-5, "momentum": 0.9},
+        "batch_normalization.BatchNormalization": {
+            "epsilon": 1e-5,
+            "momentum": 0.9,
+            "unbiased_moving_variance": True,
+        },
         "layer_normalization.LayerNormalization": {"epsilon": 1e-5},
         "group_normalization.GroupNormalization": {"epsilon": 1e-5},
         "transformer.TransformerBlock": {"layer_norm_epsilon": 1e-5},
@@ -44,7 +48,12 @@ class Setting(NamedTuple):
     there: float
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.name}={self.here:g} here"
+        return f"{self.path}: {self.name}={shown(self.here)} here"
+
+
+def shown(value: float) -> str:
+    """Return a number, or a truth value, as text."""
+    return str(value) if isinstance(value, bool) else f"{value:g}"
 
 
 def differing_settings(layer: object, path: str, source: str) -> list[Setting]:

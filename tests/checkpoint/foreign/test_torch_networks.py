@@ -64,7 +64,7 @@ def test_mlp(tmp_path, kind):
     )
     report = compare(module, model, draw(4, 5), tmp_path, kind)
     assert [one.name for one in report.left_out] == ["1.num_batches_tracked"]
-    assert [setting.name for setting in report.settings] == ["momentum"]
+    assert [setting.name for setting in report.settings] == ["momentum", "unbiased_moving_variance"]
 
 
 @pytest.mark.parametrize("kind", ["pt", "safetensors"])
