@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graftax.core import tree, user_line
+from graftax.core.errors import GraftaxError
 from graftax.core.typedefs import VariableLike
 from graftax.training.arrays import as_arrays, is_numbers
 
@@ -36,7 +37,7 @@ class CopiedData:
     def warn_if_changed(self) -> None:
         """Warn, once for each part, if it is not what it was."""
         for name, (given, before) in list(self._parts.items()):
-            if not _are_equal(as_arrays(given, name, keeps_integers=name == "y"), before):
+            if not _is_still(given, name, before):
                 del self._parts[name]
                 user_line.warn(
                     f"{name}, a {type(given).__name__}, has changed since fit was given it, which has no effect: the "
@@ -51,6 +52,13 @@ def _is_copied(part: Any) -> bool:
     if isinstance(part, list | tuple | dict):
         return any(map(_is_copied, part.values() if isinstance(part, dict) else part))
     return isinstance(part, VariableLike) or (hasattr(part, "to_numpy") and not isinstance(part, np.ndarray))
+
+
+def _is_still(given: Any, name: str, before: Any) -> bool:
+    try:
+        return _are_equal(as_arrays(given, name, keeps_integers=name == "y"), before)
+    except GraftaxError:  # it has become what fit would refuse, and the run does not use it
+        return False
 
 
 def _are_equal(now: Any, before: Any) -> bool:

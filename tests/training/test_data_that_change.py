@@ -162,3 +162,14 @@ def test_data_that_stay_say_nothing(make, callbacks):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert losses("y", make(), callbacks) == [1, 1, 1]
+
+
+def test_a_list_that_becomes_ragged_is_told_and_the_run_goes_on():
+    data = [[1.0] for _ in range(ROWS)]
+
+    class Longer(gx.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            data[0].append(1.0)
+
+    with pytest.warns(UserWarning, match="y, a list, has changed"):
+        assert losses("y", data, [Longer()]) == [1, 1, 1]
