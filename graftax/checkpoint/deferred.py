@@ -81,7 +81,7 @@ class Deferred:
 
     def is_needed(self) -> bool:
         """Return True while some value waits, or is required."""
-        return bool(self.session.paths) or self._requires or (self._earlier is not None and self._earlier.is_needed())
+        return self.session.is_waiting() or self._requires or (self._earlier is not None and self._earlier.is_needed())
 
     def is_of(self, other: object) -> bool:
         """Return True if both belong to the same restore."""

@@ -263,28 +263,30 @@ class Match:
         used = {node for nodes in self.candidates.values() for node in nodes}
         for place, edge, node, path in self._leftovers:
             waits = edge not in place.edges and self._may_wait(place, edge)
-            self._leave(self._leaves_left(node, path, used, place.module), waits)
+            self._leave(self._leaves_left(node, path, place.module), used, waits)
         for name, node in self.index.roots.items():
             if hung_on_lone(name, self.graph.roots):  # as a part of a root that was asked for, not as another root
-                self._leave(self._leaves_left(node, escape(name), used, None), False)
+                self._leave(self._leaves_left(node, escape(name), None), used, False)
         for path, node in self.mapped.items():
             above = self.graph.parent_of(path)
-            self._leave(self._leaves_left(node, path, used, above[0].module if above is not None else None), True)
+            self._leave(self._leaves_left(node, path, above[0].module if above is not None else None), used, True)
         for place, node in self._strangers:
-            self.unused |= dict(self._leaves_left(node, place.path, used, place.module))
+            self._leave(self._leaves_left(node, place.path, place.module), used, False)
 
-    def _leave(self, leaves: Iterable[tuple[str, int]], waits: bool) -> None:
+    def _leave(self, leaves: Iterable[tuple[str, int]], used: set[int], waits: bool) -> None:
         for path, leaf in leaves:
             record = self.index.nodes[leaf]
-            can_wait = waits and record.kind is Kind.VARIABLE and record.tensor is not None
-            (self.awaited if can_wait else self.unused)[path] = leaf
+            if waits and record.kind is Kind.VARIABLE and record.tensor is not None:
+                self.awaited[path] = leaf  # also where it is in use: an object may become several in the program
+            elif leaf not in used:
+                self.unused[path] = leaf
 
-    def _leaves_left(self, node: int, path: str, used: set[int], owner: Module | None) -> Iterator[tuple[str, int]]:
-        """Yield the selected leaves below a node that nothing uses; all leaves are shown to the selectors."""
+    def _leaves_left(self, node: int, path: str, owner: Module | None) -> Iterator[tuple[str, int]]:
+        """Yield the selected leaves below a node; all leaves are shown to the selectors."""
         for leaf_path, leaf in self._leaves_below(node, path):
             spot = self._spot(leaf, leaf_path, owner)
             self.absent.setdefault(leaf, spot)
-            if self.is_wanted(spot) and leaf not in used and leaf_path not in self.awaited:
+            if self.is_wanted(spot) and leaf_path not in self.awaited:
                 yield leaf_path, leaf
 
     def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:

@@ -90,7 +90,7 @@ class Session:
         self._slots: dict[int, list[WaitingSlot]] = {}
         self._given: dict[int, weakref.ref[Variable | Reparam]] = {}
         self._taken: set[str] = set()
-        self._restored: list[tuple[weakref.ref[Variable], int]] = []  # values that were assigned at once
+        self._at_once: dict[int, list[weakref.ref[Variable]]] = {}  # who got a value in the restore itself, by node
         self._marks = Marks()
         self._models: list[weakref.ref[Module]] = []  # by whose paths rules say which slots there are
         self.source: str | None = None
@@ -100,8 +100,9 @@ class Session:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the program paths that still wait, including slots."""
-        return tuple([path for path, node in self._awaited.items() if node not in self._given])
+        """Return the program paths whose values nothing has taken yet, including slots."""
+        taken = {*self._given, *self._at_once}
+        return tuple([path for path, node in self._awaited.items() if node not in taken])
 
     @property
     def overdue(self) -> tuple[str, ...]:
@@ -120,7 +121,8 @@ class Session:
     def note_restored(self, pairs: Sequence[tuple[Variable, int]]) -> None:
         """Record which Variables got values at once, and from which nodes."""
         self._marks = Marks(variable for variable, _ in pairs)
-        self._restored = [(weakref.ref(variable), node) for variable, node in pairs]
+        for variable, node in pairs:
+            self._at_once.setdefault(node, []).append(weakref.ref(variable))
 
     def leave_alone(self, paths: Iterable[str]) -> None:
         """Assign nothing below these paths: the existing objects there were restored or left out."""
@@ -148,6 +150,10 @@ class Session:
         names = ("_values", "_awaited", "_slots", "_given", "_taken", "arrived", "retrained", "differing")
         before = {name: copy.copy(getattr(self, name)) for name in names}
         return lambda: self.__dict__.update(before)
+
+    def is_waiting(self) -> bool:
+        """Return True while a Variable may appear that gets a value, be it one that another has taken, too."""
+        return bool(self._awaited)
 
     def awaits(self, node: int, path: str) -> bool:
         """Return True if the value of this node still waits at this path."""
@@ -178,6 +184,7 @@ class Session:
             "_awaited": awaited,
             "_values": {node: value for node, value in self._values.items() if node in nodes},
             "_given": {node: variable for node in self._given if (variable := self.variable_of(node)) is not None},
+            "_at_once": {node: [] for node in self._at_once},
             "_taken": set(self._taken),
             "_subset": self._subset if self._subset is not None and self._subset.can_be_pickled() else None,
         } | {
@@ -191,7 +198,7 @@ class Session:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({"lacking": {}, "source": None, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
-        self._slots, self._restored, self._marks, self._models, self.builds = {}, [], Marks(), [], 0
+        self._slots, self._marks, self._models, self.builds = {}, Marks(), [], 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         new = memo[id(self)] = object.__new__(Session)
@@ -296,10 +303,8 @@ class Session:
 
     def _assign(self, node: int, path: str, variable: Variable | Reparam) -> None:
         value = self._values[node]
-        given = self._given.get(node)
-        if (
-            given is None or given() is not variable
-        ):  # a shared Variable: when it appears at a second path, its value may be trained already
+        shared = self.variable_of(node) is variable or any(one() is variable for one in self._at_once.get(node, ()))
+        if not shared:  # else it has appeared at a second path, and its value may be trained already
             reason = misfit(variable, value.dtype.name, value.shape, self.choices.cast)
             if reason is not None:
                 kind, text = reason
@@ -322,7 +327,8 @@ class Session:
 
     def _check_tied(self, node: int, path: str, taker: Reparam, before: list[tuple[Any, Any]]) -> None:
         """Raise if an expression has changed a Variable that already had another saved value."""
-        known = {id(found): other for ref, other in self._restored if (found := ref()) is not None}
+        at_once = [(ref(), other) for other, refs in self._at_once.items() for ref in refs]
+        known = {id(found): other for found, other in at_once if found is not None}
         known |= {id(given): other for other in self._given if (given := self.variable_of(other)) is not None}
         earlier = [(v, value) for v, value in before if id(v) in known]
         if not earlier or is_near(taker, self._relative_change(taker, before)):
