@@ -22,7 +22,7 @@ def warn_of_slip(it: object, name: str, frame: FrameType) -> None:
         name: The attribute, which it does not have yet.
         frame: What assigns: code that is none of this package.
     """
-    if name[:1] == "_" or name[-1:] == "_" or frame.f_locals.get("self") is it:
+    if name[:1] == "_" or name[-1:] == "_" or _is_own_method(frame, it):
         return
     kind = type(it)
     if hasattr(kind, name) or (not is_ours(kind) and name in _names_used_by(kind)):
@@ -37,6 +37,15 @@ def warn_of_slip(it: object, name: str, frame: FrameType) -> None:
         f"{kind.__name__}.{name} = ... makes a new attribute, which nothing reads. Did you mean {near}? For a note of "
         "your own, another name."
     )
+
+
+def _is_own_method(frame: FrameType, it: object) -> bool:
+    """Tell whether a method of the object's class assigns, whatever it calls its first argument."""
+    code = frame.f_code
+    if frame.f_locals.get("self") is it:
+        return True
+    methods = (f"{base.__qualname__}.{code.co_name}" for base in type(it).__mro__)
+    return code.co_argcount > 0 and frame.f_locals.get(code.co_varnames[0]) is it and code.co_qualname in methods
 
 
 def _is_setting(it: object, name: str) -> bool:

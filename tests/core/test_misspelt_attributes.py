@@ -72,3 +72,15 @@ def test_a_method_of_the_object_says_what_it_means() -> None:
     freeze(Own(2))  # its class has that name
     with pytest.warns(UserWarning, match="Did you mean trainable"):
         freeze(gx.layers.Dense(2))
+
+
+class Numbered(gx.Layer):
+    def __init__(this) -> None:
+        super().__init__()
+        for name in ("a", "b", "c"):
+            setattr(this, f"block_{name}", gx.layers.Dense(1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_names_its_attributes_in_a_loop_whatever_its_first_argument_is_called() -> None:
+    assert len(list(Numbered().submodules)) >= 3

@@ -2,31 +2,34 @@
 
 The calls of a module are recorded on values that are not there, and each value gets a `Form`. A Flatten of an image
 gives features whose order differs; layers that work on each element hand it on, a concatenation joins orders, and a
-layer with weights along the features has rows in that order.
+layer with weights along the features has rows in that order. Features that a Reshape makes an image of differ, too, as
+soon as a later call takes the image for one: then the columns of the Dense that made them have that order, and all is
+followed once more with what the Dense gives now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from math import prod
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from graftax.checkpoint.foreign.forms import Form, Order, is_same_order, joined, moved, reshaped
 from graftax.checkpoint.foreign.layer_rules import rule_of
+from graftax.checkpoint.foreign.same_values import SameValues, axes_of, has_weights
 from graftax.core import tree
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import GraftaxError
+from graftax.core.typedefs import VariableLike
 from graftax.ops.symbolic import MetSymbolic, Origin, Spec, Symbolic, leaves, map_leaves, origins_behind
 from graftax.ops.symbolic_array import SymbolicArray
 from graftax.variables.graph.module import Module
 
-Order: TypeAlias = np.ndarray[Any, Any]
-"""For each feature here its place there."""
 _KINDS = {
     "reshape.Flatten": "flatten",
     "reshape.Reshape": "reshape",
+    "reshape.Permute": "move",
     "time_distributed.TimeDistributed": "each step",
     "bidirectional.Bidirectional": "both ways",
     "dense.Dense": "dense",
@@ -41,32 +44,22 @@ _KINDS = {
     "conv_transpose.ConvTranspose": "channels",
     "pooling.Pooling": "channels",
     "adaptive_pooling.AdaptivePooling": "channels",
+    "group_normalization.GroupNormalization": "channels",
+    "global_pooling.GlobalPooling": "pixels",
+    "up_sampling.UpSampling": "pixels",
+    "zero_padding.ZeroPadding": "pixels",
+    "zero_padding.Cropping": "pixels",
+    "resizing.Resizing": "pixels",
+    "spatial_dropout.SpatialDropout": "pixels",
     "embedding.Embedding": "steps",
     "multi_head_attention.MultiHeadAttention": "steps",
     "merge.Concatenate": "join",
-    "reshape.Permute": "move",
 }
 _ROWS = 3  # of the values that are followed: calls may compute with the number
 _JOINING = ("concatenate", "concat", "hstack")
-_RESHAPING = ("reshape",)
 _MOVING = ("transpose", "moveaxis", "swapaxes", "rearrange", "einsum", "rot90")
-
-
-@dataclass(frozen=True)
-class Form:
-    """What is known of a value.
-
-    Args:
-        has_channels: Whether torch has its last axis first, as it has those of images; None where axes were moved.
-        order: The order of its last axis, where that differs. Defaults to None, the same.
-        is_known: Whether that order is known. Defaults to True.
-        made_of: What a Reshape to an image was made of. Defaults to None.
-    """
-
-    has_channels: bool | None = False
-    order: Order | None = None
-    is_known: bool = True
-    made_of: Symbolic | None = None
+_ALONG_FEATURES = ("flip", "roll", "sort", "argsort", "cumsum", "cumprod", "matmul", "dot", "tensordot")
+_UNFOLLOWED = (GraftaxError, MetSymbolic, TypeError, ValueError, AttributeError, IndexError, KeyError)
 
 
 @dataclass
@@ -77,11 +70,13 @@ class FeatureOrders:
         rows: Orders of the first axis of weights.
         columns: Those of the last axis.
         open: The layers with weights whose order could not be found out.
+        doubtful: Those that make images of which nothing tells whether torch has the channels first.
     """
 
     rows: dict[int, Order] = field(default_factory=dict)
     columns: dict[int, Order] = field(default_factory=dict)
     open: dict[int, Any] = field(default_factory=dict)
+    doubtful: dict[int, Any] = field(default_factory=dict)
 
     def put(self, orders: dict[int, Order], layer: Any, order: Order) -> None:
         """Note an order of a layer, which is open if it has another one from another call."""
@@ -97,14 +92,24 @@ def feature_orders(module: Module) -> FeatureOrders | None:
         module: The module, which is built.
     """
     for args, kwargs in _arguments_of(module):
-        follower = _Follower()
+        columns: dict[int, Order] = {}
         try:
-            given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, Symbolic)]
-            follower.follow(module, args, kwargs, [_form_of_input(leaf) for leaf in given])
-        except (GraftaxError, MetSymbolic, TypeError, ValueError, AttributeError, IndexError, KeyError):
+            while len((found := _followed(module, args, kwargs, columns)).columns) > len(columns):
+                columns = found.columns
+        except _UNFOLLOWED:
             continue
-        return follower.found
+        return found
     return None
+
+
+def _followed(
+    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], columns: dict[int, Order]
+) -> FeatureOrders:
+    follower = _Follower(columns)
+    given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, Symbolic)]
+    for form in follower.follow(module, args, kwargs, [_form_of_input(leaf) for leaf in given]):
+        follower.doubt(form)
+    return follower.found
 
 
 def _arguments_of(module: Module) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -143,27 +148,51 @@ def _form_of_input(value: Symbolic) -> Form:
 
 
 class _Follower:
-    """Follows values through the calls of modules."""
+    """Follows values through the calls of modules.
 
-    def __init__(self) -> None:
-        self.found = FeatureOrders()
+    Args:
+        columns: The orders of columns that are known.
+    """
+
+    def __init__(self, columns: dict[int, Order]) -> None:
+        self.found = FeatureOrders(columns=dict(columns))
+        self._known = columns
         self._forms: dict[tuple[int, int], Form] = {}
+        self._same = SameValues()
+        self._within: list[Any] = []
 
     def follow(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], forms: list[Form]) -> list[Form]:
         """Return the forms of the results of a call of a module that has other modules, from those of its arguments."""
+        return [self._form_of(leaf) for leaf in self._results_of(module, args, kwargs, forms)]
+
+    def doubt(self, form: Form) -> None:
+        """Note that a value, which is perhaps an image, is used in a way that does not tell."""
+        for image in form.images:
+            for layer in self._same.makers_of(image.features) or [] if not image.is_flat else []:
+                if id(layer) not in self._known:
+                    self.found.doubtful[id(layer)] = layer
+
+    def _form_of(self, value: Symbolic) -> Form:
+        return self._forms.get(value.key, Form())
+
+    def _results_of(
+        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], forms: list[Form]
+    ) -> list[Symbolic]:
         given = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, Symbolic)]
         self._forms |= {value.key: form for value, form in zip(given, forms, strict=True)}
         out = type(module).call(module, *args, **kwargs)
         known = {value.origin.number for value in given}
+        self._within.append(module)
         for origin in origins_behind(out):
             if origin.number not in known and not origin.is_input:
                 for place, form in enumerate(self._of_call(origin)):
                     self._forms[origin.number, place] = form
-        return [self._forms.get(leaf.key, Form()) for leaf in leaves(out) if isinstance(leaf, Symbolic)]
+        self._within.pop()
+        return [leaf for leaf in leaves(out) if isinstance(leaf, Symbolic)]
 
     def _of_call(self, origin: Origin) -> list[Form]:
-        given = [leaf for leaf in leaves((origin.args, origin.kwargs)) if isinstance(leaf, Symbolic)]
-        forms = [self._forms.get(value.key, Form()) for value in given]
+        given = list(origin.parents())
+        forms = [self._form_of(value) for value in given]
         layer = origin.callee
         if isinstance(layer, str):
             out = self._of_op(layer, origin, given, forms)
@@ -172,7 +201,7 @@ class _Follower:
         elif any(hasattr(type(one), "call") for one in layer.submodules):
             return self._inside(layer, origin, given, forms)
         else:
-            out = self._of_elements(origin, forms, layer if _has_weights(layer) else None)
+            out = self._of_elements(origin, forms, layer if has_weights(layer) else None)
         return [out] * len(origin.specs)
 
     def _inside(self, layer: Any, origin: Origin, given: list[Symbolic], forms: list[Form]) -> list[Form]:
@@ -181,173 +210,163 @@ class _Follower:
             map_leaves(lambda leaf: fresh[leaf.key] if isinstance(leaf, Symbolic) else leaf, part)
             for part in (origin.args, origin.kwargs)
         )
+        for value in given:
+            self._same.put(fresh[value.key], value)
         try:
-            found = self.follow(layer, args, kwargs, forms)
-        except (GraftaxError, MetSymbolic, TypeError, ValueError, AttributeError, IndexError, KeyError):
+            found = self._results_of(layer, args, kwargs, forms)
+        except _UNFOLLOWED:
             found = []
-        return (
-            found if len(found) == len(origin.specs) else [self._of_elements(origin, forms, layer)] * len(origin.specs)
-        )
+        if len(found) != len(origin.specs):
+            return [self._of_elements(origin, forms, layer)] * len(origin.specs)
+        for place, value in enumerate(found):
+            self._same.put(SymbolicArray(origin, place), value)
+        return [self._form_of(value) for value in found]
 
     # --- layers -------------------------------------------------------------------------------------------------------
 
     def _of_kind(self, kind: str, layer: Any, origin: Origin, given: list[Symbolic], forms: list[Form]) -> Form:
         form, value = forms[0], given[0]
         if kind == "join":
-            return _join(given, forms, layer.axis)
+            return self._joined(given, forms, layer.axis)
         if kind in ("flatten", "reshape"):
-            return _reshaped(value, form, origin.specs[0].shape)
+            return self._reshaped(value, form, origin)
         if kind == "move":
-            return _moved(form, layer.dims[-1] == len(layer.dims))
+            return self._moved(form, (0, *layer.dims), layer.dims[-1] == len(layer.dims))
         if kind == "each step":
-            return self._of_each_step(layer.layer, value, form)
+            return self._of_each_step(layer.layer, origin, form)
         if kind == "channels":
-            return self._of_channels(layer, form)
+            return self._of_channels(layer, form, value.ndim)
+        if kind == "pixels":
+            return self._of_pixels(layer, form, origin)
         if kind == "by feature":
-            self._set_rows(layer, form)
-            return form
+            return self._of_features(layer, form, value.ndim)
         inner = [layer.forward_layer, layer.backward_layer] if kind == "both ways" else [layer]
         for one in inner if kind in ("dense", "recurrent", "both ways") else []:
             self._set_rows(one, form)
         if kind == "steps" and not form.is_known:
             self.found.open[id(layer)] = layer
-        return Form()
+        self.doubt(form)
+        return Form(order=self._known.get(id(layer)))
 
-    def _of_each_step(self, inner: Any, value: Symbolic, form: Form) -> Form:
+    def _of_each_step(self, inner: Any, origin: Origin, form: Form) -> Form:
+        value = next(origin.parents())
         step = _value((_ROWS, *value.shape[2:]), value.spec.dtype)
         self._forms[step.key] = form
-        found = leaves(inner(step))
-        return self._of_call(found[0].origin)[found[0].place] if len(found) == 1 else Form(is_known=False)
+        self._same.put(step, value)
+        found: list[Symbolic] = leaves(inner(step))
+        if len(found) != 1:
+            return Form(is_known=False)
+        self._same.put(SymbolicArray(origin, 0), found[0])
+        return self._of_call(found[0].origin)[found[0].place]
 
-    def _of_channels(self, layer: Any, form: Form) -> Form:
-        if form.made_of is not None:
-            self._order_columns(form.made_of, form.order)
-        elif (form.order is not None or not form.is_known) and _has_weights(layer):
+    def _of_channels(self, layer: Any, form: Form, rank: int) -> Form:
+        if form.images:
+            self._settle(form, layer)
+        elif form.is_told and has_weights(layer):
             self.found.open[id(layer)] = layer
+        return Form(has_channels=True) if rank > 2 else Form(is_known=not form.is_told)
+
+    def _of_pixels(self, layer: Any, form: Form, origin: Origin) -> Form:
+        """Return the form of what a layer has made of the places of an image, which has its channels."""
+        if form.images and not any(image.is_flat for image in form.images):
+            self._settle(form, layer)
+            return Form(has_channels=True)
+        if form.images and len(origin.specs[0].shape) < 3:  # a row of steps, as far as anybody can tell
+            return Form()
+        return self._of_elements(origin, [form], None)
+
+    def _of_features(self, layer: Any, form: Form, rank: int) -> Form:
+        if not form.images:
+            self._set_rows(layer, form)
+            return form
+        axis = getattr(layer, "axis", None)
+        by_channel = rule_of(layer, {"batch_normalization.BatchNormalization": True, "relu_layers.PReLU": True})
+        if not by_channel and not (isinstance(axis, tuple) and len(axis) == rank - 1):
+            return form
+        self._settle(form, layer)  # torch has the channels of these on the second axis
         return Form(has_channels=True)
 
     def _set_rows(self, layer: Any, form: Form) -> None:
         if not form.is_known:
             self.found.open[id(layer)] = layer
-        elif form.order is not None and form.made_of is None:
+        elif form.order is not None:
             self.found.put(self.found.rows, layer, form.order)
 
-    def _order_columns(self, value: Symbolic, order: Order | None) -> None:
-        """Give the layers that made the features of a later image columns in the order that torch has there."""
-        while order is not None:
-            layer = value.origin.callee
-            kind = None if isinstance(layer, str) or layer is None else rule_of(layer, _KINDS)
-            if kind == "dense":
-                self.found.put(self.found.columns, layer, order)
-                return
-            if kind == "by feature":
-                self.found.put(self.found.rows, layer, order)
-            before = [leaf for leaf in leaves(value.origin.args) if isinstance(leaf, Symbolic)]
-            if value.origin.is_input or len(before) != 1 or before[0].shape != value.shape:
-                return
-            value = before[0]
+    def _settle(self, form: Form, layer: Any) -> None:
+        """Give the layers that made the features of an image columns in the order that torch has there."""
+        for image in form.images:
+            makers = self._same.makers_of(image.features)
+            if makers is None:
+                self.found.open[id(layer)] = layer
+            for one in makers or []:
+                self.found.put(self.found.columns, one, image.order)
 
-    # --- ops, and layers that work on each element --------------------------------------------------------------------
+    # --- changes of shape, ops, and layers that work on each element --------------------------------------------------
+
+    def _reshaped(self, value: Symbolic, form: Form, origin: Origin) -> Form:
+        out = reshaped(value, form, origin.specs[0].shape)
+        if not out.is_known:
+            self.doubt(form)
+        return out
+
+    def _moved(self, form: Form, axes: tuple[int, ...] | None, keeps_last: bool) -> Form:
+        out = moved(form, axes, keeps_last)
+        if not out.is_known:
+            self.doubt(form)
+        return out
+
+    def _joined(self, given: list[Symbolic], forms: list[Form], axis: object) -> Form:
+        out = joined(given, self._beside_images(forms), axis)
+        for form in forms if not out.is_known else []:
+            self.doubt(form)
+        return out
+
+    def _beside_images(self, forms: list[Form]) -> list[Form]:
+        """Return forms in which what meets an image is one."""
+        if not any(form.has_channels for form in forms):
+            return forms
+        for form in forms:
+            self._settle(form, self._within[-1])
+        return [Form(has_channels=True) if form.images else form for form in forms]
 
     def _of_op(self, name: str, origin: Origin, given: list[Symbolic], forms: list[Form]) -> Form:
         if name in _JOINING:
-            return _join(given, forms, origin.kwargs.get("axis", origin.args[1] if len(origin.args) > 1 else 0))
-        if name in _RESHAPING:
-            return _reshaped(given[0], forms[0], origin.specs[0].shape)
-        out = self._of_elements(origin, forms, None)
-        if name not in _MOVING or not forms:
-            return out
-        axes = origin.kwargs.get("axes", origin.args[1] if len(origin.args) > 1 else None)
-        last = axes[-1] if isinstance(axes, list | tuple) and axes else None
-        return _moved(out, name == "transpose" and last in (-1, given[0].ndim - 1))
+            return self._joined(given, forms, origin.kwargs.get("axis", origin.args[1] if len(origin.args) > 1 else 0))
+        if name == "reshape":
+            return self._reshaped(given[0], forms[0], origin)
+        if name in _MOVING:
+            axes = axes_of(name, origin, given[0].ndim)
+            keeps_last = axes is not None and axes[-1] == len(axes) - 1
+            return (
+                self._moved(forms[0], axes, keeps_last) if len(forms) == 1 else self._of_elements(origin, forms, None)
+            )
+        weights = any(isinstance(leaf, VariableLike) for leaf in leaves((origin.args, origin.kwargs)))
+        if name in _ALONG_FEATURES and any(form.order is not None for form in forms):
+            if weights:
+                self.found.open[id(self._within[-1])] = self._within[-1]
+            return Form(is_known=False)
+        return self._of_elements(origin, forms, self._within[-1] if weights else None)
 
     def _of_elements(self, origin: Origin, forms: list[Form], weighted: Any) -> Form:
         """Return the form of what keeps the last axis as it is, or else one whose order is not known."""
-        if not forms:
-            return Form()
-        told = [form for form in forms if form.order is not None or not form.is_known or form.made_of is not None]
+        forms = self._beside_images(forms)
+        told = [form for form in forms if form.is_told]
+        shape = origin.specs[0].shape
         if not told:
-            same = origin.specs and len(origin.specs[0].shape) > 2
-            images = [form.has_channels for form in forms]
-            return Form(has_channels=(None if None in images else any(images)) if same else False)
-        sizes = {leaf.shape[-1:] for leaf in origin.parents()} | {origin.specs[0].shape[-1:]}
-        alike = all(_is_same(form.order, told[0].order) and form.is_known for form in told)
-        if weighted is not None and told[0].made_of is None:
+            channels = [form.has_channels for form in forms]
+            return Form(has_channels=(None if None in channels else any(channels)) if len(shape) > 2 else False)
+        if weighted is not None and not told[0].images:
             self.found.open[id(weighted)] = weighted
+        sizes = {leaf.shape[-1:] for leaf in origin.parents()} | {shape[-1:]}
+        images = tuple(image for form in forms for image in form.images)
+        if images:
+            whole = max((leaf.shape for leaf in origin.parents()), key=len)
+            if len(sizes) == 1 and len(whole) == len(shape) and all(form.images or form.is_plain for form in forms):
+                return Form(images=images)
+            for form in forms:
+                self.doubt(form)
+            return Form(is_known=False)
+        alike = all(is_same_order(form.order, told[0].order) and form.is_known for form in told)
         if len(sizes) == 1 and alike and (len(told) == len(forms) or len(forms) == 1):
             return told[0]
         return Form(is_known=False)
-
-
-def _has_weights(layer: Module) -> bool:
-    return any(variable.role in ("weight", "state") for variable in layer.variables)
-
-
-def _is_same(one: Order | None, other: Order | None) -> bool:
-    return one is other or (one is not None and other is not None and np.array_equal(one, other))
-
-
-def _moved(form: Form, keeps_last: bool) -> Form:
-    """Return the form of a value whose axes were moved."""
-    if keeps_last or form == Form():
-        return form
-    plain = form.order is None and form.is_known and form.made_of is None
-    return Form(has_channels=None) if plain else Form(is_known=False)
-
-
-def _reshaped(value: Symbolic, form: Form, shape: Any) -> Form:
-    """Return the form of what is made of a value by a Flatten or another change of its shape."""
-    before: tuple[Any, ...] = value.shape[1:]
-    after = tuple(shape[1:])
-    if not before or not after or None in before or None in after:
-        plain = form.order is None and form.is_known and form.has_channels is False
-        return Form() if plain else Form(is_known=False)
-    if before == after:
-        return form
-    if after[-1] == prod(before) and value.shape[0] in (shape[0], prod(shape[:-1])):  # of each row, or step
-        return _flattened(before, form)
-    if len(before) == 1 and form.order is None and form.is_known:
-        number = np.arange(prod(after)).reshape(after[-1], *after[:-1])
-        return Form(order=np.moveaxis(number, 0, -1).reshape(-1), made_of=value)
-    if before[-1] == after[-1]:  # the places of an image as steps, or the reverse
-        return replace(form, has_channels=False)
-    plain = form.order is None and form.is_known and form.has_channels is False
-    return Form() if plain else Form(is_known=False)
-
-
-def _flattened(sizes: Any, form: Form) -> Form:
-    if form.made_of is not None or not form.is_known:
-        return Form(is_known=form.made_of is not None)
-    space, features = prod(sizes[:-1]), sizes[-1]
-    if form.has_channels is None and space > 1 and features > 1:
-        return Form(is_known=False)
-    inner = np.arange(features) if form.order is None else form.order
-    if form.has_channels and form.order is None:
-        order = np.moveaxis(np.arange(space * features).reshape(features, *sizes[:-1]), 0, -1).reshape(-1)
-    else:
-        order = (np.arange(space)[:, None] * features + inner).reshape(-1)
-    return Form(order=None if np.array_equal(order, np.arange(order.size)) else order)
-
-
-def _join(given: list[Symbolic], forms: list[Form], axis: object) -> Form:
-    """Return the form of several values, one after the other along an axis."""
-    ranks = {value.ndim for value in given}
-    if len(ranks) != 1 or not isinstance(axis, int) or any(value.shape[-1] is None for value in given):
-        return Form(is_known=all(form.order is None and form.is_known for form in forms))
-    rank = ranks.pop()
-    if axis % rank != rank - 1:
-        same = all(_is_same(form.order, forms[0].order) and form.is_known for form in forms)
-        return forms[0] if same else Form(is_known=False)
-    if not all(form.is_known for form in forms):
-        return Form(is_known=False)
-    has_channels = (
-        None if any(form.has_channels is None for form in forms) else any(form.has_channels for form in forms)
-    )
-    if all(form.order is None for form in forms):
-        return Form(has_channels)
-    parts, begin = [], 0
-    for value, form in zip(given, forms, strict=True):
-        size = int(value.shape[-1] or 0)
-        parts.append(begin + (np.arange(size) if form.order is None else form.order))
-        begin += size
-    return Form(has_channels, np.concatenate(parts))

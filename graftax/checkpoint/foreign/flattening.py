@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.foreign.feature_orders import FeatureOrders, Order, feature_orders
+from graftax.checkpoint.foreign.feature_orders import FeatureOrders, feature_orders
+from graftax.checkpoint.foreign.forms import Order
 from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.unit import Choice
 from graftax.core import user_line
@@ -31,8 +32,9 @@ class Flattening:
         if found is None and _may_flatten(module):
             _warn("the call of the module could not be followed")
         elif self._orders.open:
-            names = ", ".join(getattr(one, "path", "") or one.name for one in self._orders.open.values())
-            _warn(f"{names}: what comes in could not be followed through the calls before")
+            _warn(f"{_names(self._orders.open)}: what comes in could not be followed through the calls before")
+        if self._orders.doubtful:
+            _warn_of_images(_names(self._orders.doubtful))
 
     def reorder(self, layer: object, name: str, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Return the ways to make a Variable of a layer, with its rows and columns in the order that they have here."""
@@ -54,11 +56,24 @@ def _may_flatten(module: Module) -> bool:
     )
 
 
+def _names(layers: dict[int, Any]) -> str:
+    return ", ".join(getattr(one, "path", "") or one.name for one in layers.values())
+
+
 def _warn(why: str) -> None:
     user_line.warn(
         f"load_foreign: {why}. torch flattens images channels first, and graftax channels last, so weights behind a "
         "Flatten or Reshape may have rows in another order: compare the outputs with those of torch. Instead: a "
         "Flatten between layers, in a model of which call needs no values"
+    )
+
+
+def _warn_of_images(names: str) -> None:
+    user_line.warn(
+        f"load_foreign: {names}: a Reshape makes an image of the result, and no layer behind it tells whether torch "
+        "has the channels of that image first. The columns were taken as they are: compare the outputs with those of "
+        "torch. "
+        "Instead, if it has: Reshape((channels, height, width)) and then Permute((2, 3, 1))"
     )
 
 

@@ -17,6 +17,7 @@ IMAGE = DRAW.normal(size=(5, 4, 5, 3)).astype("float32")
 STEPS = DRAW.normal(size=(4, 7, 5)).astype("float32")
 FRAMES = DRAW.normal(size=(2, 3, 4, 5, 3)).astype("float32")
 CODE = DRAW.normal(size=(5, 6)).astype("float32")
+CODE_THERE = torch.tensor(CODE)
 IDS = DRAW.integers(0, 9, (4, 3, 3))
 
 
@@ -230,7 +231,95 @@ def pooled():
     return net, gx.Sequential([same(), L.GlobalAveragePooling2D(), L.Dense(2)]), IMAGE, first(IMAGE)
 
 
+def decoder(*behind):
+    """Features that become an image, after a Flatten of another."""
+    net = nn.Sequential(nn.Flatten(), nn.Linear(60, 5), nn.Linear(5, 12), nn.Unflatten(1, (3, 2, 2)))
+    given = [L.Flatten(), L.Dense(5), L.Dense(12), L.Reshape((2, 2, 3))]
+    for theirs_behind, ours_behind in behind:
+        net.append(theirs_behind)
+        given.append(ours_behind)
+    return theirs({"net": net}, lambda s, x: s.net(x).movedim(1, -1)), gx.Sequential(given), IMAGE, first(IMAGE)
+
+
+def image_with_batch_norm():
+    return decoder((nn.BatchNorm2d(3), L.BatchNormalization(epsilon=1e-5)))
+
+
+def image_with_group_norm():
+    return decoder((nn.Tanh(), L.Activation("tanh")), (nn.GroupNorm(3, 3), L.GroupNormalization(3, epsilon=1e-5)))
+
+
+def image_with_slopes():
+    return decoder((nn.PReLU(3), L.PReLU(shared_axes=(1, 2))))
+
+
+def image_with_whole_norm():
+    return decoder((nn.LayerNorm([3, 2, 2]), L.LayerNormalization(axis=(1, 2, 3), epsilon=1e-5)))
+
+
+def image_that_grows():
+    return decoder((nn.Upsample(scale_factor=2), L.UpSampling2D(2)))
+
+
+def image_across_blocks():
+    parts = {"a": nn.Linear(6, 48), "c": nn.ConvTranspose2d(3, 2, 2, stride=2)}
+    net = theirs(parts, lambda s, x: s.c(s.a(x).relu().view(-1, 3, 4, 4)).movedim(1, -1))
+    head = gx.Sequential([L.Dense(48, activation="relu"), L.Dropout(0.1)])
+    return (
+        net,
+        gx.Sequential([head, gx.Sequential([L.Reshape((4, 4, 3)), L.Conv2DTranspose(2, 2, strides=2)])]),
+        CODE,
+        CODE_THERE,
+    )
+
+
+def two_that_make_one_image():
+    parts = {"a": nn.Linear(6, 48), "b": nn.Linear(6, 48), "c": nn.Conv2d(3, 2, 1)}
+    image = lambda x: x.view(-1, 3, 4, 4)  # noqa: E731
+    net = theirs(parts, lambda s, x: s.c(image(s.a(x)) * image(s.b(x).sigmoid())).movedim(1, -1))
+    parts = {"a": L.Dense(48), "b": L.Dense(48), "c": L.Conv2D(2, 1), "r": L.Reshape((4, 4, 3))}
+    return net, ours(parts, lambda s, x: s.c(s.r(s.a(x)) * s.r(ops.sigmoid(s.b(x))))), CODE, CODE_THERE
+
+
+def two_added_before_they_are_one():
+    parts = {"a": nn.Linear(6, 48), "b": nn.Linear(6, 48), "c": nn.Conv2d(3, 2, 1)}
+    net = theirs(parts, lambda s, x: s.c((s.a(x) + s.b(x)).view(-1, 3, 4, 4)).movedim(1, -1))
+    parts = {"a": L.Dense(48), "b": L.Dense(48), "c": L.Conv2D(2, 1)}
+    return net, ours(parts, lambda s, x: s.c(ops.reshape(s.a(x) + s.b(x), (-1, 4, 4, 3)))), CODE, CODE_THERE
+
+
+def features_used_twice():
+    """As an image, and as they are by another Dense."""
+    parts = {"a": nn.Linear(6, 48), "c": nn.Conv2d(3, 2, 1), "o": nn.Linear(48, 2)}
+    net = theirs(parts, lambda s, x: s.c(s.a(x).view(-1, 3, 4, 4)).mean((2, 3)) + s.o(s.a(x)))
+    parts = {"a": L.Dense(48), "c": L.Conv2D(2, 1), "o": L.Dense(2)}
+    call = lambda s, x: ops.mean(s.c(ops.reshape(s.a(x), (-1, 4, 4, 3))), axis=(1, 2)) + s.o(s.a(x))  # noqa: E731
+    return net, ours(parts, call), CODE, CODE_THERE
+
+
+def added_to_an_image():
+    parts = {"a": nn.Linear(3, 60), "c": nn.Conv2d(3, 3, 1)}
+    net = theirs(parts, lambda s, x: (s.c(x) + s.a(x.mean((2, 3))).view(-1, 3, 4, 5)).movedim(1, -1))
+    parts = {"a": L.Dense(60), "c": L.Conv2D(3, 1)}
+    call = lambda s, x: s.c(x) + ops.reshape(s.a(ops.mean(x, axis=(1, 2))), (-1, 4, 5, 3))  # noqa: E731
+    return net, ours(parts, call), IMAGE, first(IMAGE)
+
+
+def flattened_as_torch_does():
+    net = nn.Sequential(conv(), nn.Flatten(), nn.Linear(80, 2))
+    return net, gx.Sequential([same(), L.Permute((3, 1, 2)), L.Flatten(), L.Dense(2)]), IMAGE, first(IMAGE)
+
+
+def made_an_image_as_torch_does():
+    net = nn.Sequential(nn.Linear(6, 12), nn.Unflatten(1, (3, 2, 2)))
+    model = gx.Sequential([L.Dense(12), L.Reshape((3, 2, 2)), L.Permute((2, 3, 1))])
+    return theirs({"net": net}, lambda s, x: s.net(x).movedim(1, -1)), model, CODE, CODE_THERE
+
+
 CASES = [
+    image_with_batch_norm, image_with_group_norm, image_with_slopes, image_with_whole_norm, image_that_grows,
+    image_across_blocks, two_that_make_one_image, two_added_before_they_are_one, features_used_twice,
+    added_to_an_image, flattened_as_torch_does, made_an_image_as_torch_does,
     two_heads, two_heads_of_a_graph, a_dense_defined_between, one_flatten_of_two_sizes, reshaped_by_an_op, frames,
     frames_both_ways, frames_of_a_model, frames_folded, steps_after_a_dense,
     a_grid_of_ids, patches, joined_with_a_vector, images_joined, in_blocks,
@@ -286,6 +375,20 @@ def compare(case, tmp_path):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_weights_have_the_order_of_their_features(case, tmp_path):
     compare(case, tmp_path)
+
+
+@pytest.mark.parametrize("grid", [False, True], ids=["result", "in cells"])
+def test_an_image_of_which_nothing_tells_the_channels_is_warned_of(grid, tmp_path):
+    """Torch may have the channels first, as in images, or last, as in the cells of a detector."""
+    net = nn.Sequential(nn.Linear(6, 12))
+    model = ours({"a": L.Dense(12)}, lambda s, x: ops.reshape(s.a(x), (-1, 2, 2, 3))[..., : 1 if grid else 3])
+    torch.save(net.state_dict(), tmp_path / "net.pt")
+    model(CODE)
+    with pytest.warns(
+        UserWarning, match=r"(?s)a: a Reshape makes an image.*compare the outputs.*Permute\(\(2, 3, 1\)\)"
+    ):
+        gx.checkpoint.load_foreign(tmp_path / "net.pt", model)
+    np.testing.assert_array_equal(model.a.kernel, net[0].weight.detach().numpy().T)
 
 
 @pytest.mark.parametrize("name", BETWEEN)

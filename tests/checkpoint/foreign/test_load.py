@@ -297,7 +297,7 @@ class Folded(gx.Model):
         x = self.c(x)
         if self.kind == "values":
             x = x + float(np.asarray(x).sum() * 0)
-        x = gx.ops.transpose(x, (0, 3, 1, 2)) if self.kind == "transposed" else x
+        x = gx.ops.transpose(x, (0, 3, 2, 1)) if self.kind == "transposed" else x
         x = self.p(x) if self.kind == "permuted" else x
         return self.o(gx.ops.reshape(x, (x.shape[0], -1)))
 
