@@ -11,13 +11,15 @@ from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import CASTS, MODES
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
-from graftax.checkpoint.foreign.naming import components_of_names, components_of_path
+from graftax.checkpoint.foreign.naming import components_of_names, components_of_path, components_of_paths
 from graftax.checkpoint.foreign.opening import open_weights
-from graftax.checkpoint.foreign.pairing import Pairing, Pairs
+from graftax.checkpoint.foreign.pairing import Pairing
+from graftax.checkpoint.foreign.pairs import Groups, Pairs
+from graftax.checkpoint.foreign.pairs import Units as NamedUnits
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
 from graftax.checkpoint.foreign.settings import differing_settings
 from graftax.checkpoint.foreign.sources import SOURCES, source_of
-from graftax.checkpoint.foreign.ties import find_twins, without_twins
+from graftax.checkpoint.foreign.ties import find_twins, mark_tied, without_twins
 from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit, take_apart
 from graftax.checkpoint.foreign.units import Units
 from graftax.checkpoint.graph import Graph
@@ -159,7 +161,6 @@ class _Loading:
         self._parts = [one for one in self._left_out if file.facts.holder_of(one.name) is not None]
         self._names: Mapping[str, str] = {}
         self._pairs = Pairs()
-        self._pairing = Pairing(file.keeps_order, self._source.by_name)
         for unit in self._units:
             wanted = [self._is_wanted(made.path, made.variable) for made in unit.parts]
             unit.is_wanted = any(wanted)
@@ -177,18 +178,24 @@ class _Loading:
         units, groups = split_units(self._units, scopes), split_groups(self._groups, scopes)
         if not any(scope.path == "" for scope in scopes):
             scopes = [*scopes, Scope("", self._common_root(units, groups))]
-        claimed: set[int] = set()
+        mark_tied(groups)
         first, twins = without_twins(groups)
+        mapped = [scope for scope in scopes if scope.path and scope.name]
+        away = frozenset(id(g) for g in groups if any(is_within(g.name, scope.name) for scope in mapped))
         for scoped in _divide_by_scope(scopes, units, first):
-            paths = [components_of_path(rest_of(unit.path, scoped.scope.path)) for unit in scoped.units]
-            there = components_of_names([rest_of(group.name, scoped.scope.name) for group in scoped.groups])
-            named = list(zip(there, scoped.groups, strict=True))
-            found = self._pairing.pair(list(zip(paths, scoped.units, strict=True)), named)
-            self._pairs.made |= found.made
-            claimed |= {id(group) for _, group, _ in found.made.values()}
+            given_away = frozenset() if scoped.scope.path else away
+            pairing = self._pairing(units, groups, given_away)
+            self._pairs.made |= pairing.pair(
+                _named_units(scoped.units, scoped.scope.path), _named_groups(scoped.groups, scoped.scope.name)
+            ).made
+        taken = self._pairs.taken()
         self._pairs.units = [unit for unit in units if id(unit) not in self._pairs.made]
-        self._pairs.groups = [group for group in first if id(group) not in claimed]
-        self._take_shared(groups, twins)
+        self._pairs.groups = [group for group in first if id(group) not in taken]
+        self._take_shared(units, groups, twins)
+
+    def _pairing(self, units: list[Unit], groups: list[Group], given_away: frozenset[int] = frozenset()) -> Pairing:
+        here, there = _named_units(units), _named_groups(groups)
+        return Pairing(here, there, self._file.keeps_order, self._source.by_name, given_away)
 
     def _common_root(self, units: list[Unit], groups: list[Group]) -> str:
         """Return the root that the module was in a checkpoint of a whole program."""
@@ -200,10 +207,10 @@ class _Loading:
         roots = dict.fromkeys(name.partition("/")[0] for name in names)
         return next((root for root in roots if all(f"{root}/{unit.path}" in names for unit in units)), "")
 
-    def _take_shared(self, groups: list[Group], twins: list[Group]) -> None:
+    def _take_shared(self, units: list[Unit], groups: list[Group], twins: list[Group]) -> None:
         """Let units share a group: a unit with its name, although ``names`` maps it to another one; untied weights."""
-        rest = [(components_of_path(unit.path), unit) for unit in self._pairs.units]
-        found = self._pairing.pair(rest, list(zip(components_of_names([g.name for g in twins]), twins, strict=True)))
+        pairing = self._pairing(units, groups)
+        found = pairing.pair(_named_units(self._pairs.units), _named_groups(twins))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]
         by_name = {components_of_path(group.name.replace(".", "/")): group for group in groups}
@@ -213,17 +220,10 @@ class _Loading:
             if group is not None and self._pairs.add(unit, group):
                 self._pairs.units.remove(unit)
                 self._pairs.groups = [other for other in self._pairs.groups if other is not group]
-        if len(self._pairs.units) < was:
-            self._pair_rest()
-
-    def _pair_rest(self) -> None:
-        """Pair the rest of both sides once more, since fewer candidates can make a pairing unique."""
-        units, groups = self._pairs.units, self._pairs.groups
-        there = components_of_names([group.name for group in groups])
-        paths = [components_of_path(unit.path) for unit in units]
-        found = self._pairing.pair(list(zip(paths, units, strict=True)), list(zip(there, groups, strict=True)))
-        self._pairs.made |= found.made
-        self._pairs.units, self._pairs.groups = found.units, found.groups
+        if len(self._pairs.units) < was:  # once more, since fewer candidates can make a pairing unique
+            found = pairing.pair(_named_units(self._pairs.units), _named_groups(self._pairs.groups))
+            self._pairs.made |= found.made
+            self._pairs.units, self._pairs.groups = found.units, found.groups
 
     # --- checking -----------------------------------------------------------------------------------------------------
 
@@ -323,6 +323,9 @@ class _Loading:
         """Return what to write where layers have no arrays, or arrays no layer: names= if something could fit."""
         for unit in missing:
             able = [group.name for group in unused if fit_unit(unit, group)]
+            below = {name.partition(".")[0]: tuple(name.split(".")[1:]) for name in able}
+            if len(below) > 1 and set(below.values()) == {components_of_path(unit.path)}:  # such as an average
+                return f'names={{"": {able[0].partition(".")[0]!r}}}, mode="cover", for that part of the file'
             if able:
                 names = {**self._names, unit.path: able[0]}
                 return f"names={names!r}, if the two belong together; graftax ckpt show lists both"
@@ -354,6 +357,16 @@ _PLAIN = (
 )
 
 
+def _named_units(units: list[Unit], prefix: str = "") -> NamedUnits:
+    paths = components_of_paths([rest_of(unit.path, prefix) for unit in units])
+    return list(zip(paths, units, strict=True))
+
+
+def _named_groups(groups: list[Group], prefix: str = "") -> Groups:
+    names = components_of_names([rest_of(group.name, prefix) for group in groups])
+    return list(zip(names, groups, strict=True))
+
+
 def _read_once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:
     if id(array) not in read:
         read[id(array)] = array.read()
@@ -373,7 +386,7 @@ def _divide_by_scope(scopes: list[Scope], units: list[Unit], groups: list[Group]
     for scope in scopes:
         inside = [unit for unit in units if id(unit) not in taken and is_within(unit.path, scope.path)]
         taken |= {id(unit) for unit in inside}
-        narrower = [s.name for s in scopes if s.name != scope.name and is_within(s.name, scope.name)]
+        narrower = [s.name for s in scopes if scope.path and s.name != scope.name and is_within(s.name, scope.name)]
         there = [
             group
             for group in groups

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 Components = tuple[str, ...]
 
@@ -30,19 +31,12 @@ _SYNONYMS: tuple[tuple[frozenset[str], dict[str, str]], ...] = (
             "norm2": "feedforward_norm",
         },
     ),
-    *(
-        (frozenset(names[:3]), dict(zip(names, ("query", "key", "value", "output"), strict=True)))
-        for names in (
-            ("q_proj", "k_proj", "v_proj", "out_proj"),
-            ("q_proj", "k_proj", "v_proj", "o_proj"),
-            ("q_proj", "k_proj", "v_proj", "c_proj"),
-            ("q_proj", "k_proj", "v_proj", "proj"),
-            ("query_dense", "key_dense", "value_dense", "output_dense"),
-            ("query", "key", "value", "out"),
-        )
-    ),
 )
 """Synonyms that apply only if all names of a set occur together: the set, and the meaning of each."""
+
+_PROJECTIONS = (("query", "key", "value"), ("q", "k", "v"), ("Q", "K", "V"))
+_OUTPUTS = ("out_proj", "o_proj", "c_proj", "proj", "output_dense", "out", "to_out")
+"""What tells the projections of queries, keys and values apart, and names of that of the output beside them."""
 
 
 def components_of_path(path: str) -> Components:
@@ -57,22 +51,57 @@ def components_of_path(path: str) -> Components:
     )
 
 
+def components_of_paths(paths: Sequence[str]) -> list[Components]:
+    """Return paths of the program as components, with synonyms replaced."""
+    return _with_synonyms([components_of_path(path) for path in paths])
+
+
 def components_of_names(names: Sequence[str]) -> list[Components]:
     """Return names of a file as components, with synonyms replaced."""
-    found = [tuple(re.split(r"[./]", name)) if name else () for name in names]
+    return _with_synonyms([tuple(re.split(r"[./]", name)) if name else () for name in names])
+
+
+def _with_synonyms(found: list[Components]) -> list[Components]:
     beside: dict[Components, set[str]] = {}
     for parts in found:
         for i, part in enumerate(parts):
             beside.setdefault(parts[:i], set()).add(part)
-    meant: dict[Components, dict[str, str]] = {}
-    for prefix, parts_there in beside.items():
-        words: dict[str, str] = {}
-        for needed, synonyms in _SYNONYMS:
-            last = set(synonyms) - needed
-            if needed <= parts_there and (not last or last & parts_there) and not set(words) & needed:
-                words |= synonyms
-        meant[prefix] = words
+    meant = {prefix: _meanings(parts_there) for prefix, parts_there in beside.items()}
     return [tuple(meant[parts[:i]].get(part, part) for i, part in enumerate(parts)) for parts in found]
+
+
+def _meanings(names: set[str]) -> dict[str, str]:
+    """Return the names with another meaning among names that occur together, each with its meaning."""
+    words: dict[str, str] = {}
+    for needed, synonyms in _SYNONYMS:
+        if needed <= names and not set(words) & needed:
+            words |= synonyms
+    found = _projections_among(names - set(words))
+    if found is not None:
+        words |= dict(zip(found.names, ("query", "key", "value"), strict=True))
+        outputs = [name for name in (*_OUTPUTS, *found.outputs) if name in names]
+        words |= dict.fromkeys(outputs, "output") if len(set(outputs)) == 1 and "output" not in names else {}
+    return words
+
+
+class _Projections(NamedTuple):
+    """The names of three projections, and what that of the output may be called beside them."""
+
+    names: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def _projections_among(names: set[str]) -> _Projections | None:
+    """Return the names of queries, keys and values, such as ``q_lin`` and ``k_lin``; None for none, or for several."""
+    found: dict[tuple[str, ...], _Projections] = {}
+    for name in names:
+        for words in _PROJECTIONS:
+            before, word, behind = name.partition(words[0])
+            meant = tuple(f"{before}{one}{behind}" for one in words)
+            if word and names.issuperset(meant):
+                outputs = tuple(f"{before}{one}{behind}" for one in ("output", "out", "o", "O"))
+                found.setdefault(meant, _Projections(meant, outputs))
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 _RANKS = {

@@ -2,50 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
-from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit
+from graftax.checkpoint.foreign.numbering import Siblings, names_that_count
+from graftax.checkpoint.foreign.order import Orders
+from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units, group_by_first, without
+from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
 
 T = TypeVar("T")
-Units: TypeAlias = list[tuple[Components, Unit]]
-Groups: TypeAlias = list[tuple[Components, Group]]
-"""Units or groups, with the rest of their names."""
-
-
-@dataclass
-class Pairs:
-    """The pairs that were found, and the rest of both sides."""
-
-    made: dict[int, tuple[Unit, Group, list[Made]]] = field(default_factory=dict)
-    units: list[Unit] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
-
-    def add(self, unit: Unit, group: Group) -> bool:
-        """Pair the two if they match, and return whether they do."""
-        made = fit_unit(unit, group)
-        if made is None:
-            return False
-        self.made[id(unit)] = unit, group, made
-        return True
 
 
 class Pairing:
     """The search for pairs.
 
     Args:
+        units: All units, with their paths.
+        groups: All groups, with their names.
         keeps_order: Whether groups are in the order in which their layers were defined.
-        by_name: Whether only names are compared.
+        by_name: Whether only names are compared. Defaults to False.
+        given_away: Groups, by id, that a name map gives to other units: only equal names give them to one more.
+            Defaults to none.
     """
 
-    def __init__(self, keeps_order: bool, by_name: bool = False) -> None:
+    def __init__(
+        self,
+        units: Units,
+        groups: Groups,
+        keeps_order: bool,
+        by_name: bool = False,
+        given_away: frozenset[int] = frozenset(),
+    ) -> None:
+        self._ours = {id(unit): parts for parts, unit in units}
+        self._theirs = {id(group): parts for parts, group in groups}
+        self._beside_ours = Siblings(self._ours.values())
+        self._beside_theirs = Siblings(self._theirs.values())
+        self._orders = Orders([unit for _, unit in units], keeps_order)
         self._keeps_order = keeps_order
         self._by_name = by_name
+        self._given_away = given_away
 
-    def pair(self, units: Sequence[tuple[Components, Unit]], groups: Sequence[tuple[Components, Group]]) -> Pairs:
+    def pair(self, units: Units, groups: Groups) -> Pairs:
         """Return the pairs of units and groups.
 
         Args:
@@ -57,10 +57,13 @@ class Pairing:
             pairs.add(units[0][1], groups[0][1])
         left, free = ([], []) if pairs.made else (list(units), list(groups))
         rest_units, rest_groups = self._pair_by_names(pairs, left, free)
+        rest_groups = [(parts, group) for parts, group in rest_groups if id(group) not in self._given_away]
         if not self._by_name:
             rest_units, rest_groups = self._pair_by_labels(pairs, rest_units, rest_groups)
+            rest_units, rest_groups = self._pair_by_names_inside(pairs, rest_units, rest_groups)
+            by_order = _ByOrder(self._orders, self._keeps_order, pairs)
             for by_kind in (True, False):
-                rest_units, rest_groups = self._pair_by_order(pairs, rest_units, rest_groups, by_kind)
+                rest_units, rest_groups = by_order.pair(rest_units, rest_groups, by_kind)
         pairs.units = [unit for _, unit in rest_units]
         pairs.groups = [group for _, group in rest_groups]
         return pairs
@@ -69,19 +72,21 @@ class Pairing:
 
     def _pair_by_names(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
         units, groups = _unwrap(units, groups)
-        ours, theirs = _group_by_first(units), _group_by_first(groups)
+        ours, theirs = group_by_first(units), group_by_first(groups)
         common = [name for name in ours if name in theirs and name != ""]
-        numbers = [name for name in common if name.isdecimal()]
-        all_numbers = {name for name in (*ours, *theirs) if name.isdecimal()}
-        if set(numbers) != all_numbers:  # the other library may also count layers without weights
-            common = [name for name in common if not name.isdecimal()]
-        paired: set[int] = set()
+        if common:
+            beside = self._names_beside(units, groups)
+            common = names_that_count(common, *beside)
         for name in common:
-            inside = self._pair_within(ours[name], theirs[name])
-            pairs.made |= inside.made
-            paired |= {id(unit) for unit, _, _ in inside.made.values()}
-            paired |= {id(group) for _, group, _ in inside.made.values()}
-        return _remove_paired(units, paired), _remove_paired(groups, paired)
+            pairs.made |= self._pair_within(ours[name], theirs[name]).made
+        return without(units, pairs), without(groups, pairs)
+
+    def _names_beside(self, units: Units, groups: Groups) -> tuple[list[str], list[str]]:
+        """Return the names beside those that come first in the rest of the names, also of what has a partner."""
+        (parts, unit), (name, group) = units[0], groups[0]
+        here, there = self._ours[id(unit)], self._theirs[id(group)]
+        here, there = here[: len(here) - len(parts)], there[: len(there) - len(name)]
+        return self._beside_ours.below(here), self._beside_theirs.below(there)
 
     def _pair_within(self, units: Units, groups: Groups) -> Pairs:
         found = Pairs()
@@ -92,26 +97,67 @@ class Pairing:
 
     def _pair_by_labels(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
         """Pair layers with the same given name."""
-        paired: set[int] = set()
         for _, unit in units:
             same = [group for _, group in groups if unit.label and group.label == unit.label]
-            if len(same) == 1 and pairs.add(unit, same[0]):
-                paired |= {id(unit), id(same[0])}
-        return _remove_paired(units, paired), _remove_paired(groups, paired)
+            if len(same) == 1 and id(same[0]) not in pairs.taken():
+                pairs.add(unit, same[0])
+        return without(units, pairs), without(groups, pairs)
 
-    # --- order and shapes ---------------------------------------------------------------------------------------------
+    def _pair_by_names_inside(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
+        """Pair parts of another name if the same names are inside, in their order: `blocks/0/fc2`, `layer.0.fc2`."""
+        ours = _parts_by_names_inside(units)
+        theirs = _parts_by_names_inside(sorted(groups, key=lambda entry: self._key(entry[0], entry[1])))
+        for inside, here in ours.items():
+            there = theirs.get(inside, {})
+            if len(here) != len(there) or not self._is_ordered([(name,) for name in there]):
+                continue
+            found = [self._pair_within(*both) for both in zip(here.values(), there.values(), strict=True)]
+            if all(len(one.made) == len(part) for one, part in zip(found, here.values(), strict=True)):
+                for one in found:
+                    pairs.made |= one.made
+        return without(units, pairs), without(groups, pairs)
 
-    def _pair_by_order(
-        self,
-        pairs: Pairs,
-        units: Units,
-        groups: Groups,
-        by_kind: bool,
-    ) -> tuple[Units, Groups]:
+    def _key(self, parts: Components, group: Group) -> tuple[object, ...]:
+        return (group.position,) if self._keeps_order else natural_key(parts)
+
+    def _is_ordered(self, names: list[Components]) -> bool:
+        return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
+
+
+# --- order and shapes -------------------------------------------------------------------------------------------------
+
+
+class _ByOrder:
+    """The search for pairs by shapes, and by the order of definition where several fit."""
+
+    def __init__(self, orders: Orders, keeps_order: bool, pairs: Pairs) -> None:
+        self._orders = orders
+        self._keeps_order = keeps_order
+        self._pairs = pairs
+        self._disproved: set[int] = set()  # units of which the order on both sides is not the same
+
+    def pair(self, units: Units, groups: Groups, by_kind: bool) -> tuple[Units, Groups]:
+        """Pair what is unambiguous, and return the rest of both sides.
+
+        Args:
+            units: The units.
+            groups: The groups.
+            by_kind: Whether a name that is that of a class of layers excludes other classes.
+        """
         groups = sorted(groups, key=lambda g: g[1].position if self._keeps_order else natural_key(g[0]))
-        paired: set[int] = set()
-        if self._is_ordered([parts for parts, _ in groups]):
-            paired = self._pair_in_order(pairs, units, groups)
+        before = dict(self._pairs.made)
+        while True:
+            classes = self._pair_once(units, groups, by_kind)
+            wrong = [ids for ids in classes if not self._orders.agree(units, groups, ids, self._pairs)]
+            if not wrong:
+                return without(units, self._pairs), without(groups, self._pairs)
+            self._disproved |= set().union(*wrong)
+            self._pairs.made = dict(before)
+
+    def _pair_once(self, units: Units, groups: Groups, by_kind: bool) -> list[set[int]]:
+        """Add pairs, and return the units that were paired by order, by id, in classes."""
+        pairs = self._pairs
+        classes = [self._pair_in_order(units, groups)]
         kinds = {kind for _, unit in units for kind in unit.kind[:1]}
         able = {
             id(unit): [
@@ -121,7 +167,8 @@ class Pairing:
             ]
             for _, unit in units
         }
-        waiting = [unit for _, unit in units if id(unit) not in paired]
+        paired = pairs.taken()
+        waiting = [unit for _, unit in units if id(unit) not in pairs.made]
         progress = True
         while progress:
             progress = False
@@ -131,19 +178,20 @@ class Pairing:
                 chosen = self._choose(unit, rivals, candidates, able, paired)
                 for one, group in chosen:
                     pairs.add(one, group)
-                    paired |= {id(one), id(group)}
+                    paired.add(id(group))
                 if chosen:
-                    waiting = [u for u in waiting if id(u) not in paired]
+                    classes += [{id(one) for one, _ in chosen}] if len(chosen) > 1 else []
+                    waiting = [u for u in waiting if id(u) not in pairs.made]
                     progress = True
                     break
-        return _remove_paired(units, paired), _remove_paired(groups, paired)
+        return classes
 
     def _choose(
         self,
         unit: Unit,
         rivals: list[Unit],
         candidates: Groups,
-        able: dict[int, Groups],
+        able: Mapping[int, Groups],
         paired: set[int],
     ) -> list[tuple[Unit, Group]]:
         """Return unambiguous pairs: one group for one unit, or equally many of both in a known order."""
@@ -151,28 +199,30 @@ class Pairing:
             return [(unit, candidates[0][1])]
         same = [{id(g) for _, g in able[id(u)] if id(g) not in paired} for u in rivals]
         is_class = len(candidates) == len(rivals) and all(one == same[0] for one in same)
+        if any(id(one) in self._disproved for one in rivals):
+            return []
         if candidates and is_class and self._is_ordered([parts for parts, _ in candidates]):
             return [(u, group) for u, (_, group) in zip(rivals, candidates, strict=True)]
         return []
 
     def _is_ordered(self, names: list[Components]) -> bool:
-        if self._keeps_order:
-            return True
-        return all(is_order_known(a, b) for a, b in pairwise(names))
+        return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
 
-    def _pair_in_order(self, pairs: Pairs, units: Units, groups: Groups) -> set[int]:
-        """Pair them in order if all match (units that are not selected need not match), and return the pairs."""
-        if len(units) != len(groups):
+    def _pair_in_order(self, units: Units, groups: Groups) -> set[int]:
+        """Pair them in order if all match (units that are not selected need not match), and return the units."""
+        if len(units) != len(groups) or not self._is_ordered([parts for parts, _ in groups]):
+            return set()
+        if any(id(unit) in self._disproved for _, unit in units):
             return set()
         fits = [fit_unit(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
         if not all(made or not unit.is_wanted for made, (_, unit) in zip(fits, units, strict=True)):
             return set()
-        paired = set()
+        found = set()
         for (_, unit), (_, group), made in zip(units, groups, fits, strict=True):
             if made is not None:
-                pairs.made[id(unit)] = unit, group, made
-                paired |= {id(unit), id(group)}
-        return paired
+                self._pairs.made[id(unit)] = unit, group, made
+                found.add(id(unit))
+        return found
 
 
 def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
@@ -181,29 +231,33 @@ def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
     return stem in kinds and bool(unit.kind) and stem not in unit.kind
 
 
+def _parts_by_names_inside(
+    entries: Sequence[tuple[Components, T]],
+) -> dict[object, dict[str, list[tuple[Components, T]]]]:
+    """Return the parts of one side with several layers, by the names of these, which tell them apart."""
+    found: dict[object, dict[str, list[tuple[Components, T]]]] = {}
+    for first, inside in group_by_first(entries).items():
+        words = Counter("" if parts[-1].isdecimal() else parts[-1] for parts, _ in inside if len(parts) > 1)
+        if words.total() == len(inside) and len(words) > 1:
+            found.setdefault(frozenset(words.items()), {})[first] = inside
+    return found
+
+
 def _unwrap(units: Units, groups: Groups) -> tuple[Units, Groups]:
-    """Drop a first component that all names of one side have and none of the other, such as ``module.``."""
+    """Drop a first component that all names of a side have and none of the other, such as ``module.``."""
     changed = True
     while changed:
         changed = False
-        ours, theirs = _group_by_first(units), _group_by_first(groups)
-        if len(theirs) == 1 and len(ours) > 1 and not set(ours) & set(theirs) and _are_inner(groups):
+        ours, theirs = group_by_first(units), group_by_first(groups)
+        drop_ours, drop_theirs = (len(side) == 1 for side in (ours, theirs))
+        if set(ours) & set(theirs) or (drop_ours and not _are_inner(units)) or (drop_theirs and not _are_inner(groups)):
+            break
+        if drop_theirs:
             groups, changed = [(parts[1:], group) for parts, group in groups], True
-        elif len(ours) == 1 and len(theirs) > 1 and not set(ours) & set(theirs) and _are_inner(units):
+        if drop_ours:
             units, changed = [(parts[1:], unit) for parts, unit in units], True
     return units, groups
 
 
 def _are_inner(sides: Sequence[tuple[Components, object]]) -> bool:
     return all(len(parts) > 1 for parts, _ in sides)
-
-
-def _group_by_first(sides: Sequence[tuple[Components, T]]) -> dict[str, list[tuple[Components, T]]]:
-    found: dict[str, list[tuple[Components, T]]] = {}
-    for parts, side in sides:
-        found.setdefault(parts[0] if parts else "", []).append((parts, side))
-    return found
-
-
-def _remove_paired(sides: Sequence[tuple[Components, T]], paired: set[int]) -> list[tuple[Components, T]]:
-    return [(parts, side) for parts, side in sides if id(side) not in paired]

@@ -70,9 +70,11 @@ def source_of(file: ForeignFile, source: str | None) -> str:
                 f"source={meant!r}",
             )
         return source
+    ends = {name.replace(".", "/").rpartition("/")[2] for name in file.arrays}
+    if file.source == "graftax" and _ENDS["torch"] & ends and not _ENDS["graftax"] & ends:
+        return "torch"  # a checkpoint that was made of a file of torch, which keeps its names and layouts
     if file.source is not None:
         return file.source
-    ends = {name.replace(".", "/").rpartition("/")[2] for name in file.arrays}
     likely = [name for name, words in _ENDS.items() if words & ends]
     if "flax" in likely and "graftax" in likely and not (_ENDS["graftax"] - {"kernel"}) & ends:
         likely.remove("graftax")  # Flax and graftax both use the name kernel

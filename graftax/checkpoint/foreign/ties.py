@@ -44,9 +44,17 @@ def without_twins(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
     return first, twins
 
 
+def mark_tied(groups: Iterable[Group]) -> None:
+    """Let layers leave out what shares the memory of an earlier array: the program may tie it, and keep the rest."""
+    known: set[object] = set()
+    for group in groups:
+        group.tied = frozenset(key for key, array in group.arrays.items() if array.memory in known - {None})
+        known |= {array.memory for array in group.arrays.values()}
+
+
 def _is_same(array: ForeignArray, other: ForeignArray) -> bool:
-    if array.shape != other.shape or array.dtype != other.dtype or len(array.shape) < 2:
-        return False  # vectors of zeros or ones are often equal by chance
     if array.memory is not None and array.memory == other.memory:
         return True
+    if array.shape != other.shape or array.dtype != other.dtype or len(array.shape) < 2:
+        return False  # vectors of zeros or ones are often equal by chance
     return np.array_equal(array.read(), other.read())

@@ -70,12 +70,21 @@ class Unit:
 
 @dataclass
 class Group:
-    """The arrays of a file that belong to one layer, by their names within it; a single array has the name ``""``."""
+    """The arrays of a file that belong to one layer, by their names within it; a single array has the name ``""``.
+
+    Args:
+        name: The name of the layer.
+        arrays: The arrays.
+        position: The place of the first one in the file.
+        label: The given name of the layer. Defaults to none.
+        tied: The arrays that share the memory of earlier ones. Defaults to none.
+    """
 
     name: str
     arrays: dict[str, ForeignArray]
     position: int
     label: str = ""
+    tied: frozenset[str] = frozenset()
 
     def shapes(self) -> str:
         """Return the shapes that it has, for messages."""
@@ -94,7 +103,7 @@ def take_apart(groups: Sequence[Group], paths: Sequence[str]) -> list[Group]:
     known = {components_of_path(path) for path in paths}
     found: list[Group] = []
     for group in groups:
-        names = {key: f"{group.name}.{key}" if group.name else key for key in group.arrays if key}
+        names = {key: array.name for key, array in group.arrays.items() if key}
         parts = components_of_names(list(names.values()))
         if names and len(names) == len(group.arrays) and all(_ends_in(one, known) for one in parts):
             found += [Group(name, {"": group.arrays[key]}, group.position) for key, name in names.items()]
@@ -108,7 +117,7 @@ def _ends_in(name: Components, known: set[Components]) -> bool:
 
 
 def fit_unit(unit: Unit, group: Group) -> list[Made] | None:
-    """Return how a unit is made of all arrays of a group; None if that is not possible."""
+    """Return how a unit is made of all arrays of a group but tied ones; None if that is not possible."""
     made: list[Made] = []
     for part in unit.parts:
         for choice in part.choices:
@@ -119,7 +128,7 @@ def fit_unit(unit: Unit, group: Group) -> list[Made] | None:
         else:
             return None
     used = {name for one in made for name in one.choice.names}
-    return made if used == set(group.arrays) or unit.leaves_some else None
+    return made if used | group.tied == set(group.arrays) or unit.leaves_some else None
 
 
 def _has_shape(choice: Choice, arrays: tuple[ForeignArray, ...], shape: Shape) -> bool:

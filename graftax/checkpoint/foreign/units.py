@@ -52,23 +52,28 @@ class Units:
                 held.setdefault(id(node._gx_owner), []).append((path, node))
         paths = {id(node): path for path, node in self.modules}
         for variables in held.values():
-            self._add(paths, [(path, v) for path, v in variables if v.role in ("weight", "state")])
+            self._add(paths, variables)
         if by_depth:
             places = {id(node): place for place, node in enumerate(_by_depth(module))}
             self.units.sort(key=lambda unit: places[id(unit.parts[0].variable._gx_owner)])
 
     def _add(self, paths: Mapping[int, str], variables: list[tuple[str, Variable]]) -> None:
+        layer: Any = variables[0][1]._gx_owner
+        rule = rule_of(layer, self._rules)
+        choices = {} if rule is None else rule(layer)
+        variables = [
+            (path, one)
+            for path, one in variables
+            if one.role in ("weight", "state") or path.rpartition("/")[2] in choices
+        ]
         if not variables:
             return
-        layer: Any = variables[0][1]._gx_owner
         if isinstance(layer, Reparam):
             raise StateError(
                 f"{variables[0][0]} is a part of the expression {type(layer).__name__}, which was grafted",
                 "files of other libraries have plain weights",
                 "load before you graft: load_foreign(path, model), and then gx.graft(model, ...)",
             )
-        rule = rule_of(layer, self._rules)
-        choices = {} if rule is None else rule(layer)
         parts = []
         for path, variable in variables:
             name = path.rpartition("/")[2]

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import graftax as gx
-from tests.checkpoint.foreign.drawn_networks import Ours, Theirs, draw, torch
+
+torch = pytest.importorskip("torch")
+from tests.checkpoint.foreign.drawn_networks import Ours, Theirs, draw  # noqa: E402
 
 
 def same_numbers(seed, tmp_path):

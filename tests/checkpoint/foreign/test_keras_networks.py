@@ -174,3 +174,63 @@ def test_links_and_values_elsewhere_are_refused(tmp_path):
         group["b"] = group
     with pytest.raises(gx.errors.UnsafeCheckpoint, match="deep"):
         gx.checkpoint.load_foreign(tmp_path / "round.h5", dense)
+
+
+def test_layers_of_own_classes_in_a_list(tmp_path):
+    """Keras calls them by their class, ``block`` and ``block_1``, and what is inside by its attributes."""
+
+    class Block(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.fc1, self.fc2 = keras.layers.Dense(4, "tanh"), keras.layers.Dense(4)
+
+        def build(self, shape):
+            self.fc1.build(shape)
+            self.fc2.build(shape)
+
+        def call(self, x):
+            return self.fc2(self.fc1(x))
+
+    class Theirs(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.blocks = [Block(), Block()]
+
+        def call(self, x):
+            return self.blocks[1](self.blocks[0](x))
+
+    class OurBlock(gx.Layer):
+        def __init__(self):
+            super().__init__()
+            self.fc2, self.fc1 = layers.Dense(4), layers.Dense(4, "tanh")
+
+        def call(self, x):
+            return self.fc2(self.fc1(x))
+
+    class Ours(gx.Model):
+        def __init__(self):
+            super().__init__()
+            self.blocks = [OurBlock(), OurBlock()]
+
+        def call(self, x):
+            return self.blocks[1](self.blocks[0](x))
+
+    theirs, x = Theirs(), draw(2, 4)
+    theirs(x)
+    compare(theirs, Ours(), x, tmp_path)
+
+
+def test_normalization_and_einsum_dense(tmp_path):
+    k = keras.layers
+    x = draw(6, 5, 4) + 3
+    theirs = keras.Sequential(
+        [keras.Input((5, 4)), k.Normalization(), k.EinsumDense("btd,de->bte", (None, 3), bias_axes="e")]
+    )
+    theirs.layers[0].adapt(x)
+    ours = gx.Sequential([layers.Normalization(), layers.EinsumDense("btd,de->bte", (None, 3), bias_axes="e")])
+    ours.layers[0].build(x.shape)
+    ours.layers[1].build(x.shape)
+    path = tmp_path / "net.weights.h5"
+    theirs.save_weights(path)
+    gx.checkpoint.load_foreign(path, ours)
+    np.testing.assert_allclose(ours(x), np.asarray(theirs(x)), rtol=1e-4, atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
@@ -21,6 +22,10 @@ from graftax.core.typedefs import Shape
 _LIMIT = 256 << 20  # the largest pickle in bytes
 _DEPTH = 16
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "module", "weights")
+_OF_TRAINING = re.compile(
+    r"(^|_)(optim|lr_|sched|scaler|rng|random|amp$|callbacks|loops|hparams|hyper_?param|config|args)"
+)
+_EXPANDED = 1 << 26  # elements that a tensor may have at most if it repeats those of its storage
 _STORAGES = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -168,7 +173,7 @@ def _tensor(path: str, storage: Any, offset: Any, shape: Any, strides: Any) -> _
         )
     size = prod(shape)
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if size else -1
-    if last >= count or size > count:
+    if last >= count or size > (max(count, _EXPANDED) if 0 in strides else count):
         raise CorruptMetadata(
             f"a tensor of shape {tuple(shape)} in {path}",
             f"its storage has only {count:,} elements: the file was damaged or forged",
@@ -186,10 +191,18 @@ def _weights(content: object, path: str) -> tuple[Any, tuple[str, ...]]:
             "torch.save(model.state_dict(), path)",
         )
     inner = [name for name in _WRAPPERS if type(content.get(name)) is dict and _flatten(content[name], path)]
-    if any(isinstance(value, _Tensor) for value in content.values()) or len(inner) != 1:
-        return content, ()
-    others = ", ".join(repr(key) for key in content if key != inner[0])
+    beside = {key: value for key, value in content.items() if inner != [key]}
+    if len(inner) != 1 or any(_has_weights(key, value, path) for key, value in beside.items()):
+        return content, ()  # of an average, or of another part of the model: names say which is meant
+    others = ", ".join(map(repr, beside))
     return content[inner[0]], (f"took {inner[0]!r}" + (f"; left {others:.200}" if others else ""),)
+
+
+def _has_weights(key: object, value: Any, path: str) -> bool:
+    """Return True for an entry beside the state dict that has weights, too, and is no state of the training loop."""
+    if _OF_TRAINING.search(str(key)) or (type(value) is dict and value.keys() >= {"state", "param_groups"}):
+        return False
+    return any(tensor.shape for tensor in _flatten(value, path).values())
 
 
 def _flatten(value: Any, path: str, prefix: str = "", depth: int = 0) -> dict[str, _Tensor]:

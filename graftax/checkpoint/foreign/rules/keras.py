@@ -5,6 +5,11 @@ Source: the ``build`` of each layer of Keras 3.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.foreign.rules.layouts import identity, reshape_to, single_choice
 from graftax.checkpoint.foreign.unit import Choice, Choices, Rule
 
@@ -39,8 +44,22 @@ def _embedding(layer: object) -> Choices:
     return {"embeddings": single_choice("0"), "position_embeddings": single_choice("0")}
 
 
+def _at_least_one(x: HostArray) -> HostArray:
+    return np.maximum(x, 1)
+
+
+def _statistics(layer: Any) -> Choices:
+    """Return the rule for `Normalization`, of which Keras saves a count of 0 that says nothing."""
+    found = {name: (Choice((str(i),), reshape_to(getattr(layer, name).shape)),) for i, name in enumerate(_STATISTICS)}
+    return {**found, "count": single_choice("2", _at_least_one, "at least 1, since the statistics are known")}
+
+
+_STATISTICS = ("mean", "variance")
+
 RULES: dict[str, Rule] = {
     "dense.Dense": _rule_by_number,
+    "einsum_dense.EinsumDense": _rule_by_number,
+    "normalization.Normalization": _statistics,
     "conv.Conv": _rule_by_number,
     "conv_transpose.ConvTranspose": _rule_by_number,
     "depthwise_conv.DepthwiseConv": _rule_by_number,

@@ -6,7 +6,7 @@ Source: torch.nn for the names of modules of torch, and the models of transforme
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from graftax.checkpoint.arrays import HostArray
@@ -39,23 +39,26 @@ def torch_groups(file: ForeignFile, takes_apart: bool) -> tuple[list[Group], dic
     """
     ignored: dict[str, str] = {}
     found: dict[str, Group] = {}
+    names = {name.replace("/", ".") for name in file.arrays}
     for position, (name, array) in enumerate(file.arrays.items()):
-        prefix, _, last = name.rpartition(".")
+        prefix, _, last = name.replace("/", ".").rpartition(".")  # a checkpoint that was made of such a file has /
         reason = _BUFFERS.get(last)
         if last == "bias" and len(array.shape) == 4 and array.shape[:2] == (1, 1):
             reason = _MASK
         if reason:
             ignored[name] = reason
             continue
-        group, key = _place(prefix, last, name)
+        if last in _OLDER and all(_join(prefix, one) in names for one in _OLDER):
+            last = _OLDER[last]
+        group, key = _place(prefix, last)
         found.setdefault(group, Group(group, {}, position)).arrays[key] = array
     groups = [_as_linear(group, found) for group in found.values()]
     if takes_apart:
-        groups = [part for group in groups for part in _split_packed(group)]
+        groups = _merge(part for group in groups for part in _split_packed(group))
     return groups, ignored
 
 
-def _place(prefix: str, last: str, name: str) -> tuple[str, str]:
+def _place(prefix: str, last: str) -> tuple[str, str]:
     """Return the group of a tensor and its name within the group."""
     recurrent = _RECURRENT.fullmatch(last)
     if recurrent:
@@ -64,8 +67,7 @@ def _place(prefix: str, last: str, name: str) -> tuple[str, str]:
         return _join(prefix, "in_proj"), last.removeprefix("in_proj_")
     if last in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
         return _join(prefix, last.removesuffix("_weight")), "weight"
-    last = _OLDER.get(last, last)
-    return (prefix, last) if last in _OF_LAYERS else (name, "")
+    return (prefix, last) if last in _OF_LAYERS else (_join(prefix, last), "")
 
 
 def _join(prefix: str, last: str) -> str:
@@ -106,6 +108,14 @@ def _split_packed(group: Group) -> list[Group]:
         )
         for number, name in enumerate(("q_proj", "k_proj", "v_proj"))
     ]
+
+
+def _merge(groups: Iterable[Group]) -> list[Group]:
+    """Return groups with those of one name in one: weights of their own, and their part of a packed bias."""
+    found: dict[str, Group] = {}
+    for group in groups:
+        found.setdefault(group.name, Group(group.name, {}, group.position)).arrays.update(group.arrays)
+    return list(found.values())
 
 
 def _take_third(array: ForeignArray, number: int) -> ForeignArray:

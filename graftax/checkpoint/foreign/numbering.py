@@ -1,0 +1,58 @@
+"""Numbers in names: whether both sides count the same things, so that equal numbers are equal names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from graftax.checkpoint.foreign.naming import Components
+
+
+class Siblings:
+    """The names beside each other on one side, of all that there is, whether it has a partner yet or not.
+
+    Args:
+        names: The names, as components.
+    """
+
+    def __init__(self, names: Iterable[Components]) -> None:
+        self._below: dict[Components, dict[str, None]] = {}
+        for parts in names:
+            for i, part in enumerate(parts):
+                self._below.setdefault(parts[:i], {})[part] = None
+
+    def below(self, prefix: Components) -> list[str]:
+        """Return the names below a prefix, each once."""
+        return list(self._below.get(prefix, ()))
+
+
+def names_that_count(common: Iterable[str], ours: Iterable[str], theirs: Iterable[str]) -> list[str]:
+    """Return those of the common names that mean the same on both sides.
+
+    Numbers may count layers without weights as well, or begin with another one. So they mean the same only where both
+    sides have the same ones; and those behind a word, as in ``dense_1``, also where one side has more of them.
+
+    Args:
+        common: The names that both sides have.
+        ours: All names of the program beside each other.
+        theirs: All names of the file beside each other.
+    """
+    here, there = _by_stem(ours), _by_stem(theirs)
+    return [name for name in common if _is_alike(stem_of(name), here, there)]
+
+
+def _is_alike(stem: str, ours: dict[str, set[str]], theirs: dict[str, set[str]]) -> bool:
+    here, there = ours.get(stem, set()), theirs.get(stem, set())
+    return here == there or (stem != "" and len(here) != len(there))
+
+
+def _by_stem(names: Iterable[str]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name in names:
+        found.setdefault(stem_of(name), set()).add(name)
+    return found
+
+
+def stem_of(name: str) -> str:
+    """Return a name without the number at its end: ``dense`` for ``dense_1``, nothing for ``12``."""
+    return re.sub(r"_?\d+$", "", name)

@@ -1,0 +1,86 @@
+"""Whether pairs that were made by the order of definition agree with names, and with the order of other pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
+from graftax.checkpoint.foreign.numbering import names_that_count, stem_of
+from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units
+from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
+
+
+class Orders:
+    """The orders of both sides.
+
+    Args:
+        units: All units, in the order of definition.
+        keeps_order: Whether groups are in the order in which their layers were defined.
+    """
+
+    def __init__(self, units: Sequence[Unit], keeps_order: bool) -> None:
+        self._place = {id(unit): place for place, unit in enumerate(units)}
+        self._keeps_order = keeps_order
+
+    def agree(self, units: Units, groups: Groups, by_order: set[int], pairs: Pairs) -> bool:
+        """Return False if names, or other pairs, say that the order on both sides is not the same.
+
+        Args:
+            units: The units that had no partner before.
+            groups: The groups that had none.
+            by_order: The units that were paired by order, by id.
+            pairs: All pairs.
+        """
+        if len(by_order) < 2:
+            return True
+        names = {id(unit): parts for parts, unit in units} | {id(group): parts for parts, group in groups}
+        chosen = [(unit, group) for unit, group, _ in pairs.made.values() if id(unit) in by_order]
+        others = [(unit, group) for unit, group, _ in pairs.made.values() if id(unit) not in by_order]
+        return not (self._are_crossed(chosen, others) or _have_other_names(chosen, names))
+
+    def _are_crossed(self, chosen: list[tuple[Unit, Group]], others: list[tuple[Unit, Group]]) -> bool:
+        """Return True if pairs that the order did not make are in another order, with one of these between them."""
+        crossed = [two for two in combinations(others, 2) if self._is_crossed(*two)]
+        inverted = {id(pair[0]): pair for two in crossed for pair in two}
+        return any(self._is_crossed(one, other) for one in chosen for other in inverted.values())
+
+    def _is_crossed(self, one: tuple[Unit, Group], other: tuple[Unit, Group]) -> bool:
+        there = self._is_before(one[1], other[1])
+        return there is not None and there != (self._place[id(one[0])] < self._place[id(other[0])])
+
+    def _is_before(self, one: Group, other: Group) -> bool | None:
+        """Return whether a group is before another one; None if nothing tells."""
+        if one is other:
+            return None
+        if self._keeps_order:
+            return one.position < other.position
+        here, there = (tuple(group.name.replace(".", "/").split("/")) for group in (one, other))
+        return natural_key(here) < natural_key(there) if is_order_known(here, there) else None
+
+
+def _have_other_names(chosen: list[tuple[Unit, Group]], names: dict[int, Components]) -> bool:
+    """Return True if a unit has the name of a group that another unit got, and would fit it; or the number of it."""
+    words = [(_word(names[id(unit)]), _word(names[id(group)])) for unit, group in chosen]
+    numbers = [(_number(here), _number(there)) for here, there in words]
+    if any(here != there for here, there in numbers) and Counter(n for n, _ in numbers) == Counter(
+        n for _, n in numbers
+    ):
+        return True
+    common = {here for here, _ in words if here} & {there for _, there in words}
+    counting = set(names_that_count(sorted(common), [here for here, _ in words], [there for _, there in words]))
+    for (unit, _), (here, there) in zip(chosen, words, strict=True):
+        if here == there or here not in counting:
+            continue
+        if any(word == here and fit_unit(unit, group) for (_, group), (_, word) in zip(chosen, words, strict=True)):
+            return True
+    return False
+
+
+def _number(word: str) -> str:
+    return word[len(stem_of(word)) :].lstrip("_")
+
+
+def _word(parts: Components) -> str:
+    return "" if not parts or parts[-1].isdecimal() else parts[-1]

@@ -1,0 +1,211 @@
+"""Which array goes where if names are the same only in part, or the order on both sides is not the same."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+
+MissingInCheckpoint = gx.errors.MissingInCheckpoint
+X = np.ones((2, 4), "float32")
+
+
+class Parts(gx.Layer):
+    """A layer with these attributes: layers, or lists of layers."""
+
+    def __init__(self, **parts):
+        super().__init__()
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def call(self, x):
+        return x
+
+
+def built(module, shape=(None, 4)):
+    for one in module.submodules:
+        if type(one) is layers.Dense or type(one) is layers.BatchNormalization:
+            one.build(shape)
+    return module
+
+
+def dense(count=1):
+    found = [layers.Dense(4) for _ in range(count)]
+    return found if count > 1 else found[0]
+
+
+def file_of(names, folder, suffix="npz"):
+    """A file of torch with a Linear of these names, in this order; its bias is its place in the sorted names."""
+    arrays = {}
+    for name in names:
+        number = float(sorted(names).index(name))
+        arrays |= {f"{name}.weight": np.full((4, 4), number, "float32"), f"{name}.bias": np.full(4, number, "float32")}
+    path = folder / f"net.{suffix}"
+    if suffix == "npz":
+        np.savez(path, **arrays)
+    else:
+        from safetensors.numpy import save_file
+
+        save_file(arrays, path, metadata={"format": "pt"})
+    return path
+
+
+def sources(report):
+    return {
+        one.path.removesuffix("/bias"): one.source.removesuffix(".bias")
+        for one in report.restored
+        if "bias" in one.path
+    }
+
+
+def load(path, module, **options):
+    return sources(gx.checkpoint.load_foreign(path, module, **options))
+
+
+SUFFIXES = ["npz", "safetensors"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("order", list(itertools.permutations(("fc1", "fc2", "gate"))), ids="-".join)
+def test_names_inside_count_where_only_the_name_of_the_list_differs(order, suffix, tmp_path):
+    blocks = [Parts(**{name: dense() for name in order}) for _ in range(2)]
+    names = [f"layer.{i}.{name}" for i in range(2) for name in ("fc1", "fc2", "gate")]
+    found = load(file_of(names, tmp_path, suffix), built(Parts(blocks=blocks)))
+    assert found == {f"blocks/{i}/{name}": f"layer.{i}.{name}" for i in range(2) for name in order}
+
+
+def test_names_inside_count_below_several_other_names(tmp_path):
+    inner = Parts(fc2=dense(), fc1=dense())
+    names = ["model.encoder.fc1", "model.encoder.fc2", "model.top"]
+    found = load(file_of(names, tmp_path), built(Parts(net=Parts(body=inner, head=dense()))))
+    assert found == {
+        "net/body/fc2": "model.encoder.fc2",
+        "net/body/fc1": "model.encoder.fc1",
+        "net/head": "model.top",
+    }
+
+
+@pytest.mark.parametrize("names", [("fc1", "fc2"), ("q_lin", "k_lin"), ("up", "down")], ids="-".join)
+def test_an_order_that_names_deny_is_refused(names, tmp_path):
+    """The lists have other names, and another layer inside: so only the order is left, and names say another one."""
+    one, two = names
+    blocks = [Parts(**{two: dense(), one: dense(), "other": dense()}) for _ in range(2)]
+    there = [f"layer.{i}.{name}" for i in range(2) for name in (one, two, "extra")]
+    module = built(Parts(blocks=blocks, head=dense()))
+    path = file_of([*there, "top"], tmp_path)
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        load(path, module)
+    found = load(path, module, names={"blocks": "layer"})
+    assert found == {f"blocks/{i}/{name}": f"layer.{i}.{name}" for i in range(2) for name in names} | {
+        "blocks/0/other": "layer.0.extra", "blocks/1/other": "layer.1.extra", "head": "top"
+    }  # fmt: skip
+
+
+def test_numbers_behind_words_deny_an_order_too(tmp_path):
+    path = file_of(["fc1", "fc2"], tmp_path)
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        load(path, built(Parts(dense2=dense(), dense1=dense())))
+    assert load(path, built(Parts(dense1=dense(), dense2=dense()))) == {"dense1": "fc1", "dense2": "fc2"}
+
+
+def test_numbers_that_begin_elsewhere_are_no_names(tmp_path):
+    found = load(file_of(["dense", "dense_1"], tmp_path), built(Parts(dense_1=dense(), dense_2=dense())))
+    assert found == {"dense_1": "dense", "dense_2": "dense_1"}
+    found = load(file_of(["layer1", "layer2", "layer3"], tmp_path), built(Parts(layer2=dense())), mode="cover")
+    assert found == {"layer2": "layer2"}
+
+
+@pytest.mark.parametrize(
+    ("mapped", "name"), [("blocks/0", "blocks.3"), ("blocks/3", "blocks.0"), ("blocks/1", "blocks.2")]
+)
+def test_a_name_map_for_one_element_of_a_list_moves_no_other(mapped, name, tmp_path):
+    module = built(Parts(blocks=dense(4)))
+    path = file_of([f"blocks.{i}" for i in range(4)], tmp_path)
+    found = load(path, module, names={mapped: name}, mode="cover")
+    assert found == {f"blocks/{i}": f"blocks.{i}" for i in range(4)} | {mapped: name}
+    with pytest.raises(gx.errors.UnusedInCheckpoint, match=mapped.replace("/", r"\.")):
+        load(path, module, names={mapped: name})
+
+
+def norm(name):
+    return {f"{name}.{part}": np.full(4, value, "float32") for part, value in _NORM.items()}
+
+
+_NORM = {"weight": 1.0, "bias": 2.0, "running_mean": 3.0, "running_var": 4.0}
+
+
+def test_layers_of_one_shape_beside_others_that_prove_another_order(tmp_path):
+    """The kernels of both branches fit only one, and are in the other order: so the norms are perhaps, too."""
+    arrays = {"conv.weight": np.ones((4, 3), "float32")} | norm("bn")
+    arrays |= {"shortcut.0.weight": np.ones((4, 5), "float32")} | norm("shortcut.1")
+    np.savez(tmp_path / "net.npz", **arrays)
+    wide, narrow = layers.Dense(4, use_bias=False), layers.Dense(4, use_bias=False)
+    wide.build((None, 5)), narrow.build((None, 3))
+    norms = [layers.BatchNormalization() for _ in range(2)]
+    for one in norms:
+        one.build((None, 4))
+    module = Parts(a=wide, b=norms[0], c=narrow, d=norms[1])
+    with pytest.raises(MissingInCheckpoint, match="b: needs gamma.*neither names nor order decide: bn, shortcut.1"):
+        gx.checkpoint.load_foreign(tmp_path / "net.npz", module)
+    gx.checkpoint.load_foreign(tmp_path / "net.npz", module, names={"b": "shortcut.1", "d": "bn"})
+    other = Parts(a=narrow, b=norms[0], c=wide, d=norms[1])
+    report = gx.checkpoint.load_foreign(tmp_path / "net.npz", other)
+    assert {one.path: one.source for one in report.restored}["b/gamma"] == "bn.weight"
+
+
+TRIPLES = [("q_proj", "k_proj", "v_proj"), ("query", "key", "value"), ("to_q", "to_k", "to_v"), ("Wq", "Wk", "Wv")]
+
+
+@pytest.mark.parametrize("output", ["out_proj", "dense", "to_out", "Wo"])
+@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
+def test_projections_are_known_by_name_whatever_the_order(triple, output, tmp_path):
+    attention = layers.MultiHeadAttention(2, 2)
+    x = np.ones((1, 3, 4), "float32")
+    attention(x)
+    query, key, value = triple
+    names = [f"att.{name}" for name in (value, key, output, query)]
+    found = load(file_of(names, tmp_path), Parts(att=attention))
+    assert found == {
+        "att/query": f"att.{query}", "att/key": f"att.{key}", "att/value": f"att.{value}", "att/output": f"att.{output}"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
+def test_own_layers_with_the_names_of_the_file(triple, tmp_path):
+    """Names that have synonyms are names on both sides."""
+    module = built(Parts(**{name: dense() for name in (*triple[::-1], "out_proj")}))
+    found = load(file_of([*triple, "out_proj"], tmp_path), module)
+    assert found == {name: name for name in (*triple, "out_proj")}
+
+
+def test_layer_scale_called_gamma(tmp_path):
+    class Scaled(gx.Layer):
+        def build(self, input_shape):
+            self.gamma = self.add_weight((4,), name="gamma")
+
+        def call(self, x):
+            return x * self.gamma
+
+    layer = Scaled()
+    layer(X)
+    np.savez(
+        tmp_path / "net.npz", **{"0.gamma": np.arange(4.0, dtype="float32"), "1.weight": np.ones((4, 4), "float32")}
+    )
+    second = layers.Dense(4, use_bias=False)
+    second.build((None, 4))
+    gx.checkpoint.load_foreign(tmp_path / "net.npz", Parts(scale=layer, out=second), source="torch")
+    np.testing.assert_array_equal(layer.gamma, np.arange(4.0))
+
+
+def test_a_checkpoint_that_was_made_of_a_file_of_torch_keeps_its_layouts(tmp_path):
+    from graftax.cli.main import main
+
+    kernel = np.arange(16, dtype="float32").reshape(4, 4)
+    np.savez(tmp_path / "net.npz", **{"fc.weight": kernel, "fc.bias": np.ones(4, "float32")})
+    assert main(["ckpt", "convert", str(tmp_path / "net.npz"), "--to", str(tmp_path / "net")]) == 0
+    module = built(Parts(fc=dense()))
+    report = gx.checkpoint.load_foreign(tmp_path / "net", module)
+    assert report.source == "torch"
+    np.testing.assert_array_equal(module.fc.kernel, kernel.T)
