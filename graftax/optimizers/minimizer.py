@@ -10,7 +10,6 @@ from graftax.core.typedefs import Array
 from graftax.core.user_functions import check_takes, misfit
 from graftax.optimizers.engine.gradients import Variables
 from graftax.transforms.gradients.sources import refuse_late
-from graftax.variables.graph.module import Module
 
 
 @runtime_checkable
@@ -122,4 +121,4 @@ def check_loss_fn(loss_fn: object) -> None:
 
 def watch_loss_fn(loss_fn: Callable[[], Any], variables: object) -> Callable[[], Any]:
     """Return a loss that raises `GradientError` where it builds a part of a Module whose Variables were listed."""
-    return refuse_late(loss_fn, [variables]) if isinstance(variables, Module) else loss_fn
+    return refuse_late(loss_fn, variables)

@@ -18,7 +18,6 @@ from graftax.transforms.gradients.sources import (
     check_wrt,
     expand,
     first_argument,
-    modules_in,
     moved_value,
     refuse_late,
     value_of,
@@ -111,7 +110,6 @@ def _gradient_function(
     check: Callable[[Sequence[Any]], None] | None = None,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function that gives value and gradient; with ``check``, a gradient that is not there is None."""
-    modules = [] if wrt is None else modules_in(wrt)
     check_wrt(wrt)
 
     @door_around(fn)
@@ -126,7 +124,7 @@ def _gradient_function(
         check_sources(fn, sources, values, structure)
         transforms = registry.current().gradients
         parent = frames.top
-        watched = refuse_late(fn, modules)
+        watched = fn if wrt is None or check is not None else refuse_late(fn, wrt)  # with check, minimize does
         lifted = Lifted(lambda result: transforms.flatten(_split(fn, result, has_aux)))
 
         def pure(values: list[Any]) -> tuple[Any, Outcome]:

@@ -10,6 +10,7 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name, wraps
+from graftax.variables.graph.listings import listings
 from graftax.variables.graph.module import Module
 from graftax.variables.graph.structure import structure
 from graftax.variables.state.storage import Storage, frames
@@ -151,7 +152,7 @@ def _are_mixed(values: list[Any]) -> bool:
 
 
 def modules_in(given: object) -> list[Module]:
-    """Return the Modules with respect to which a gradient is taken. A list of Variables is what somebody chose."""
+    """Return the Modules with respect to which a gradient is taken."""
     if isinstance(given, Module):
         return [given]
     inside = given.values() if isinstance(given, dict) else given if isinstance(given, list | tuple) else ()
@@ -159,26 +160,30 @@ def modules_in(given: object) -> list[Module]:
     return [module for one in inside if not isinstance(one, Variable) for module in modules_in(one)]
 
 
-def refuse_late(fn: Callable[..., Any], modules: list[Module]) -> Callable[..., Any]:
+def refuse_late(fn: Callable[..., Any], wrt: object) -> Callable[..., Any]:
     """Return a function that raises where it builds a part of Modules whose Variables are listed now.
+
+    A list of Variables is what somebody chose, but where it is what a Module gave as its trainable ones.
 
     Args:
         fn: The function.
-        modules: The Modules; for none, the function is returned as it is.
+        wrt: What its gradient is taken with respect to.
 
     Raises:
         GradientError: when called: it has made trainable Variables of such a Module, which would have no gradient.
     """
-    if not modules:
-        return fn
-    made = structure.made
+    modules = modules_in(wrt)
+    made, latest = structure.made, listings.latest
     listed = [(module, frozenset(map(id, module.trainable_variables))) for module in modules]
+    chosen = wrt if isinstance(wrt, list | tuple) and not modules else ()
 
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
         found = fn(*args, **kwargs)
         if structure.made != made:
-            for module, known in listed:
+            given = listings.find(chosen, latest)
+            before = [*listed, (given, frozenset(map(id, chosen)))] if isinstance(given, Module) else listed
+            for module, known in before:
                 _require_known(fn, module, [one for one in module.trainable_variables if id(one) not in known])
         return found
 

@@ -26,6 +26,7 @@ from graftax.variables import creation
 from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.copies import Pending as Pending
+from graftax.variables.graph.listings import listings
 from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
@@ -256,7 +257,9 @@ class Module(Adopting, Holder, Constructed):
     @property
     def trainable_variables(self) -> list[Variable]:
         """Return the Variables that optimizers may move."""
-        return [v for v in self.variables if v.trainable]
+        found = [v for v in self.variables if v.trainable]
+        listings.note(self, found)
+        return found
 
     @property
     def non_trainable_variables(self) -> list[Variable]:
