@@ -62,13 +62,13 @@ class Orders:
 
 def _have_other_names(chosen: list[tuple[Unit, Group]], names: dict[int, Components]) -> bool:
     """Return True if a unit has the name of a group that another unit got, and would fit it; or the number of it."""
-    words = [(_word(names[id(unit)]), _word(names[id(group)])) for unit, group in chosen]
+    words = [(_last(names[id(unit)]), _last(names[id(group)])) for unit, group in chosen]
     numbers = [(_number(here), _number(there)) for here, there in words]
     if any(here != there for here, there in numbers) and Counter(n for n, _ in numbers) == Counter(
         n for _, n in numbers
     ):
         return True
-    common = {here for here, _ in words if here} & {there for _, there in words}
+    common = {here for here, _ in words if stem_of(here)} & {there for _, there in words}
     counting = set(names_that_count(sorted(common), [here for here, _ in words], [there for _, there in words]))
     for (unit, _), (here, there) in zip(chosen, words, strict=True):
         if here == there or here not in counting:
@@ -82,5 +82,5 @@ def _number(word: str) -> str:
     return word[len(stem_of(word)) :].lstrip("_")
 
 
-def _word(parts: Components) -> str:
-    return "" if not parts or parts[-1].isdecimal() else parts[-1]
+def _last(parts: Components) -> str:
+    return parts[-1] if parts else ""
