@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from graftax.core import tree
@@ -10,9 +10,8 @@ from graftax.core.dtypes import is_inexact
 from graftax.core.errors import ArgumentError, GradientError
 from graftax.core.typedefs import unwrap
 from graftax.core.wrapping import function_name, wraps
-from graftax.variables.graph.listings import listings
 from graftax.variables.graph.module import Module
-from graftax.variables.graph.structure import structure
+from graftax.variables.graph.structure import Listing, listings, structure
 from graftax.variables.state.storage import Storage, frames
 from graftax.variables.variable import Variable
 
@@ -181,13 +180,32 @@ def refuse_late(fn: Callable[..., Any], wrt: object) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         found = fn(*args, **kwargs)
         if structure.made != made:
-            given = listings.find(chosen, latest)
+            given = _lister(chosen, latest)
             before = [*listed, (given, frozenset(map(id, chosen)))] if isinstance(given, Module) else listed
             for module, known in before:
                 _require_known(fn, module, [one for one in module.trainable_variables if id(one) not in known])
         return found
 
     return run
+
+
+def _lister(variables: Sequence[Variable], latest: Listing | None) -> object:
+    """Return the Module whose list this is; None if somebody chose the Variables.
+
+    Args:
+        variables: The Variables.
+        latest: The list that was made last when they were given: if it is the same, it is this one.
+    """
+    ids = tuple(map(id, variables))
+    if latest is not None and latest.ids == ids:
+        return latest.module()
+    known = []
+    above = variables[0]._gx_owner if variables else None
+    while above is not None:
+        known += [found] if (found := listings.of.get(above)) is not None else []
+        above = above._gx_owner
+    same = [one for one in known if one.ids == ids]
+    return max(same, key=lambda one: one.number).module() if same else None
 
 
 def _require_known(fn: Callable[..., Any], module: Module, late: list[Variable]) -> None:

@@ -26,7 +26,6 @@ from graftax.variables import creation
 from graftax.variables.graph.adoption import Adopting, adopt
 from graftax.variables.graph.class_attributes import given_by_class
 from graftax.variables.graph.copies import Pending as Pending
-from graftax.variables.graph.listings import listings
 from graftax.variables.graph.made_with import MadeWith
 from graftax.variables.graph.node import Edge as Edge
 from graftax.variables.graph.node import Leaf as Leaf
@@ -36,6 +35,7 @@ from graftax.variables.graph.node import items_of as items_of
 from graftax.variables.graph.plain_objects import look_for_lost
 from graftax.variables.graph.prints import Print, Same
 from graftax.variables.graph.reserved import OF_MODULES, Words, check_reserved
+from graftax.variables.graph.structure import listings
 from graftax.variables.graph.structure import structure as structure
 from graftax.variables.graph.unheld import look_for_unheld
 from graftax.variables.graph.walking import walk as walk

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from graftax.core import user_line
 from graftax.core.keywords import Constructed
@@ -29,6 +31,36 @@ class Structure:
 
 
 structure = Structure()
+
+
+class Listing(NamedTuple):
+    """The trainable Variables of a Module, as it gave them when somebody asked.
+
+    Args:
+        module: The Module, weakly.
+        ids: The ids of the Variables.
+        number: How many lists had been given before.
+    """
+
+    module: weakref.ref[object]
+    ids: tuple[int, ...]
+    number: int
+
+
+class Listings:
+    """The latest list of each Module: a step may be given it, and not the Module itself."""
+
+    def __init__(self) -> None:
+        self.of: weakref.WeakKeyDictionary[object, Listing] = weakref.WeakKeyDictionary()
+        self.latest: Listing | None = None
+
+    def note(self, module: object, variables: Sequence[object]) -> None:
+        """Note that a Module has listed its trainable Variables."""
+        number = 0 if self.latest is None else self.latest.number + 1
+        self.latest = self.of[module] = Listing(weakref.ref(module), tuple(map(id, variables)), number)
+
+
+listings = Listings()
 
 
 class Adjustable(Constructed):
