@@ -149,9 +149,9 @@ def _epochs(
     for epoch in epochs:
         if model.stop_training:
             break
-        run.params["steps"] = source.steps  # the length of the data may change between epochs
+        run.params["steps"] = source.steps_in(epoch, run.index)  # the length of the data may change between epochs
         run.begin_epoch(hooks)
-        planned = source.steps
+        planned = source.steps_in(epoch, run.index)
         if not is_resumed or run.index == 0:
             model.reset_metrics()
         with stepping(model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ from graftax.training.batch import NAMES, Batch, pack
 from graftax.training.class_weights import ClassWeights
 from graftax.training.copied_data import CopiedData
 from graftax.training.sources.host_batches import finite_weights
+from graftax.training.sources.places import Places
 from graftax.training.sources.row_order import RowOrder
 from graftax.variables.keys import get_random_seed
 
@@ -64,8 +64,13 @@ class ArraySource:
         self._full = min(batch_size, self.rows)
         self.shuffle = shuffle
         self._seed = get_random_seed()
-        self._per_pass = math.ceil(self.rows / batch_size)
+        self._places = Places(batch_size, steps)
+        self._per_pass = self._places.per_pass(self.rows)
         self.steps = steps or self._per_pass
+
+    def steps_in(self, epoch: int, start: int = 0) -> int:
+        """Return the number of batches in an epoch: other than `steps`, if a run is resumed in it with others."""
+        return self._places.steps_in(epoch, self.rows)
 
     def require_one_pass(self) -> None:
         """Raise if there are more steps than batches, so that rows would be used twice.
@@ -87,15 +92,13 @@ class ArraySource:
 
     def _rows_of(self, number: int, start: int) -> Iterator[tuple[Any, bool]]:
         """Yield the rows of each batch, and whether the batch is full."""
-        first = number * self.steps
         order: RowOrder | None = None
-        for position in range(first + start, first + self.steps):
-            number_of_pass, step = divmod(position, self._per_pass)
-            if step == 0 or position == first + start:
-                order = self._order(number_of_pass)
-            begin = step * self._batch_size
-            rows = slice(begin, min(begin + self._batch_size, self.rows))
-            yield rows if order is None else order[rows], rows.stop - begin == self._full
+        present: int | None = None
+        for number_of_pass, begin, end in self._places.pieces(number, start, self.rows):
+            if number_of_pass != present:
+                present, order = number_of_pass, self._order(number_of_pass)
+            rows = slice(begin, end)
+            yield rows if order is None else order[rows], end - begin == self._full
 
     def _batch(self, rows: Any) -> Batch:
         x, y, sample_weight = (take_rows(part, rows) for part in self._data)
@@ -139,17 +142,19 @@ class ArraySource:
 
     def example(self) -> Batch:
         """Return the first batch."""
-        return next(self.epoch(0))
+        rows, order = slice(0, self._full), self._order(0)
+        return self._batch(rows if order is None else order[rows])
 
     def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
-        """Return the seed, which determines the order of each pass."""
-        return {"seed": self._seed, "rows": self.rows}
+        """Return the seed, which determines the order of each pass, and the place in the rows."""
+        at = self._places.tell(epoch or 0, index, self.rows)
+        return {"seed": self._seed, "rows": self.rows, "shuffle": self.shuffle, "at": at}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue with the orders of that seed.
+        """Continue with the orders of that seed, behind the rows that were used.
 
         Raises:
-            DataError: the number of rows has changed.
+            DataError: the number of rows has changed, or their order within a pass.
         """
         if state["rows"] != self.rows:
             raise DataError(
@@ -157,4 +162,5 @@ class ArraySource:
                 "which rows come next is known for the same data only",
                 "the same data; or restore model and optimizer, and begin another run: fit(initial_epoch=...)",
             )
+        self._places.set_state(state, self.rows, self.shuffle)
         self._seed = state["seed"]

@@ -35,6 +35,29 @@ def extend(before: int, batch: Batch) -> int:
     return digest.intdigest()
 
 
+def extend_shapes(before: int, batch: Batch, processes: int) -> int:
+    """Return the fingerprint of a sequence of batches of which each process has a part, extended by one more.
+
+    The values are others in each process, so the sizes are used: those of all parts together, which stay the same in a
+    run that goes on with another number of processes.
+
+    Args:
+        before: The fingerprint of the sequence; 0 for an empty one.
+        batch: The part of this process; those of the others have the same shapes.
+        processes: How many processes there are.
+
+    Example:
+        >>> extend_shapes(0, (np.ones((4, 2)),), 2) == extend_shapes(0, (np.zeros((8, 2)),), 1)
+        True
+    """
+    digest = xxhash.xxh3_64(before.to_bytes(8, "little"))
+    for path, leaf in tree.flatten_with_paths(batch):
+        if leaf is not None:
+            rows, *others = np.shape(leaf)
+            digest.update(f"{path} {np.asarray(leaf).dtype} {[rows * processes, *others]}".encode())
+    return digest.intdigest()
+
+
 def require_same(fingerprint: int, saved: int, count: int, kind: str) -> None:
     """Raise if batches that a resumed run skips are not those that it was trained on.
 
@@ -50,8 +73,9 @@ def require_same(fingerprint: int, saved: int, count: int, kind: str) -> None:
     if fingerprint != saved:
         raise DataError(
             f"a run is resumed after {count} batches of a {kind}, which are others than those that it was trained on",
-            "its order or its values change from one run to the next: rows would be left out or come twice",
-            _INSTEAD,
+            "its order, its values or the sizes of its batches are not those of that run: rows would be left out or "
+            "come twice",
+            f"batches of the sizes that they had, until the epoch ends; {_INSTEAD}",
         )
 
 

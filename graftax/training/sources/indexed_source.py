@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from graftax.training.narrowing import in_present_width
 from graftax.training.sources import fingerprint
 from graftax.training.sources.host_batches import Alike, host_batch
 from graftax.training.sources.named_columns import IndexedColumns, is_table_of_rows
+from graftax.training.sources.places import Piece, Places
 from graftax.training.sources.samples import collate
 from graftax.training.sources.wrapper import InOrder, as_they_are
 from graftax.variables.keys import get_random_seed
@@ -114,6 +114,7 @@ class IndexedSource:
         self._pass: Any = None  # the state of the data before the present pass
         self._seen: set[int] = set()  # fingerprints of some entries, before each pass
         self._steps = steps
+        self._places = Places(batch_size or 1, steps)  # a batch that the data return counts as a row
         self._size = self._known = len(data)
         if self._size == 0:
             raise DataError(
@@ -123,10 +124,11 @@ class IndexedSource:
     @property
     def steps(self) -> int:
         """Return the number of batches in an epoch: the given one, else the present one, since data may grow."""
-        return self._steps or self._batches_of(len(self._data))
+        return self._steps or self._places.per_pass(len(self._data))
 
-    def _batches_of(self, size: int) -> int:
-        return size if self._batch_size is None else math.ceil(size / self._batch_size)
+    def steps_in(self, epoch: int, start: int = 0) -> int:
+        """Return the number of batches in an epoch: other than `steps`, if a run is resumed in it with others."""
+        return self._places.steps_in(epoch, len(self._data))
 
     def put_in_order(self, by: InOrder) -> None:
         """Let a function put the columns of tables in order, before they become arrays."""
@@ -138,9 +140,9 @@ class IndexedSource:
         self._look()
         if callable(begin := getattr(self._data, "on_epoch_begin", None)):
             begin()
-        self._size, steps = self._length_now(), self.steps
-        positions = range(number * steps + start, (number + 1) * steps)
-        for i, batch in enumerate(_read_ahead(positions, self._read, self._data), start):
+        self._size = self._length_now()
+        pieces = self._places.pieces(number, start, self._size)
+        for i, batch in enumerate(_read_ahead(pieces, self._read, self._data), start):
             try:
                 found = host_batch(*self.in_order(unpack(batch)), self.class_weights)
                 found = self._alike.take(found, i)
@@ -163,28 +165,18 @@ class IndexedSource:
             )
         return size
 
-    def _read(self, position: int) -> Any:
-        number_of_pass, step = divmod(position, self._batches_of(self._size))
-        order = self._order(number_of_pass, self._size)
+    def _read(self, piece: Piece) -> Any:
+        order = self._order(piece.number_of_pass, self._size)
+        indices = [int(i) for i in order[piece.begin : piece.end]]
         try:
-            return self._entry(order, step)
+            return self._data[indices[0]] if self._batch_size is None else collate(self._data, indices)
         except IndexError as error:
             kind = type(self._data).__name__
             error.add_note(
-                f"  where: a {kind} whose len is {self._size}, read at {self._indices(order, step)}; if that is beyond "
-                f"its end, the __len__ of {kind} returns too much"
+                f"  where: a {kind} whose len is {self._size}, read at {indices}; if that is beyond its end, the "
+                f"__len__ of {kind} returns too much"
             )
             raise
-
-    def _indices(self, order: Any, step: int) -> list[int]:
-        if self._batch_size is None:
-            return [int(order[step])]
-        return [int(row) for row in order[step * self._batch_size : (step + 1) * self._batch_size]]
-
-    def _entry(self, order: Any, step: int) -> Any:
-        if self._batch_size is None:
-            return self._data[int(order[step])]
-        return collate(self._data, self._indices(order, step))
 
     def _order(self, number_of_pass: int, size: int) -> Any:
         if not self.shuffle:
@@ -197,16 +189,18 @@ class IndexedSource:
         Raises:
             DataError: there are more steps; the message has both numbers.
         """
-        if self.steps > self._batches_of(self._size):
+        batches = self._places.per_pass(self._size)
+        if self.steps > batches:
             raise DataError(
-                f"{self.steps} steps over a {type(self._data).__name__} of {self._batches_of(self._size)} batches",
+                f"{self.steps} steps over a {type(self._data).__name__} of {batches} batches",
                 "samples would come, and count, more than once",
-                f"{self._batches_of(self._size)} steps, or leave it out for all",
+                f"{batches} steps, or leave it out for all",
             )
 
     def example(self) -> Batch:
         """Return the first batch, which begins no epoch."""
-        return host_batch(*self.in_order(unpack(self._read(0))), self.class_weights)
+        first = self._read(Piece(0, 0, min(self._batch_size or 1, self._size)))
+        return host_batch(*self.in_order(unpack(first)), self.class_weights)
 
     def _data_state(self) -> Any:
         """Return the state of the data, if they say what it is."""
@@ -223,17 +217,19 @@ class IndexedSource:
             self._seen.add(mark)
 
     def get_state(self, index: int = 0, epoch: int | None = None) -> dict[str, Any]:
-        """Return the seed, which determines the order of each pass, and what the data say of themselves."""
+        """Return the seed, which determines the order of each pass, the place, and what the data say of themselves."""
         if index == 0:
             self._look()
         told = self._pass if index else self._data_state()
-        return {"seed": self._seed, "size": self._size, "pass": told, "changes": len(self._seen) > 1}
+        found = {"seed": self._seed, "size": self._size, "pass": told, "changes": len(self._seen) > 1}
+        return {**found, "shuffle": self.shuffle, "at": self._places.tell(epoch or 0, index, self._size)}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue with the orders of that seed.
+        """Continue with the orders of that seed, behind the samples that were used.
 
         Raises:
-            DataError: the length of the data has changed; or they change with each pass, and cannot be continued.
+            DataError: the length of the data has changed, or their order within a pass; or they change with each pass,
+                and cannot be continued.
         """
         if state["size"] != self._size:
             raise DataError(
@@ -244,6 +240,7 @@ class IndexedSource:
         says = _says_its_state(self._data)
         if state.get("changes") and not says:
             raise fingerprint.changing_error(type(self._data).__name__)
+        self._places.set_state(state, self._size, self.shuffle)
         self._seed = state["seed"]
         if says and state.get("pass") is not None:
             self._data.set_state(state["pass"])
@@ -253,19 +250,19 @@ def _says_its_state(data: object) -> bool:
     return hasattr(data, "get_state") and hasattr(data, "set_state")
 
 
-def _read_ahead(positions: range, read: Callable[[int], Any], data: Any) -> Iterator[Any]:
-    """Yield the entry of each position, in order; prefetch with threads if the data set has ``workers``."""
+def _read_ahead(pieces: Iterator[Piece], read: Callable[[Piece], Any], data: Any) -> Iterator[Any]:
+    """Yield the entry of each piece, in order; prefetch with threads if the data set has ``workers``."""
     workers = int(getattr(data, "workers", 0) or 0)
     if workers <= 1:
-        yield from map(read, positions)
+        yield from map(read, pieces)
         return
     read = in_present_width(read)
     depth = max(int(getattr(data, "max_queue_size", 0) or 10), workers)
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Any]] = deque()
         try:
-            for position in positions:
-                waiting.append(pool.submit(read, position))
+            for piece in pieces:
+                waiting.append(pool.submit(read, piece))
                 if len(waiting) >= depth:
                     yield waiting.popleft().result()
             while waiting:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from graftax.backend.rendezvous import process_group
 from graftax.checkpoint import values
 from graftax.core.errors import DataError, GraftaxError
+from graftax.distribution.processes import process_count
 from graftax.training.batch import Batch, unpack, weighing_arguments
 from graftax.training.class_weights import ClassWeights
 from graftax.training.sources import fingerprint
@@ -21,6 +22,7 @@ from graftax.training.sources.wrapper import (
     InOrder,
     as_they_are,
     innermost,
+    length_of,
     put_in_order,
     require_end,
     require_same_order,
@@ -83,7 +85,7 @@ class IterableSource:
         self.in_order: InOrder = as_they_are
         self.class_weights = class_weights
         self.weighted_by = weighing_arguments(None, class_weights)
-        self._steps = steps or (_length(batches) if self.goes_on else None)
+        self._steps = steps or (length_of(batches) if self.goes_on else None)
         self._stream: Iterator[Any] | None = None
         self._alike = Alike()
         self._read = 0  # batches read from an iterator, in all epochs together
@@ -105,7 +107,19 @@ class IterableSource:
     @property
     def steps(self) -> int | None:
         """Return the number of batches in an epoch: the given one, else the present one, since data may grow."""
-        return self._steps or _length(self._batches)
+        return self._steps or length_of(self._batches)
+
+    def steps_in(self, epoch: int, start: int = 0) -> int | None:
+        """Return the number of batches in an epoch; a resumed one may be the rest of a pass that began before it."""
+        steps, waiting = self.steps, self._waiting or {}
+        if steps is None or self._steps is not None:
+            return steps
+        used, length = int(waiting.get("in_pass", start)), int(waiting.get("length") or steps)
+        if start == 0 and used >= length:
+            return steps
+        if length != steps and waiting["place"] is not None:  # it goes on there, with batches of other sizes
+            return start if used >= length else None
+        return start + max(steps - used, 0)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch, from batch ``start`` on; fewer than ``steps`` if the iterable ends."""
@@ -115,9 +129,9 @@ class IterableSource:
         return in_lockstep(found, others, number, start, self.are_local, ahead=not self.goes_on)
 
     def _of_this_process(self, number: int, start: int) -> Iterator[Batch]:
+        steps = self.steps_in(number, start)
         waiting, self._waiting = self._waiting, None
         self._load(waiting)
-        steps = self.steps
         left = None if steps is None else max(steps - start, 0)
         if left == 0 and waiting is not None and self._fresh:  # saved between the last step and the end of the epoch
             self._in_pass = int(waiting.get("in_pass", start))
@@ -146,18 +160,20 @@ class IterableSource:
                 self._compare_passes(found, is_resumed=waiting is not None and i == start)
             self._in_pass += 1
             if self.remembers:
-                self._mark = fingerprint.extend(self._mark, host_of(found))
+                self._mark = self._extended(found)
                 self._places.append(self._here(i + 1, place))
             yield found
 
     def _iterate_passes(self, stream: Iterator[Any], start: int) -> Iterator[Any]:
-        """Yield the rest of the open pass; of data that carry on, those of the next passes, too."""
+        """Yield the rest of the open pass, or the next one if nothing is left; of data that carry on, the next ones."""
         if self._fresh and not self.goes_on and (start == 0 or self.carries_on):
             stream = self._not_at_end(stream)
+        came = start > 0 or self.goes_on
         while True:
-            for batch in stream:  # noqa: UP028 - "yield from" would close the iterator where an epoch ends
+            for batch in stream:
+                came = True
                 yield batch
-            if not self.carries_on or self._in_pass == 0:
+            if (came and not self.carries_on) or self._in_pass == 0:
                 return
             stream = self._begin_pass()
 
@@ -201,15 +217,22 @@ class IterableSource:
         if waiting is None:
             return
         saved = waiting.get("mark")  # checkpoints of earlier versions have no fingerprint
-        if saved is None or count == 0:
+        if (saved is None and not self.remembers) or count == 0:
             self._read += sum(1 for _ in itertools.islice(stream, count))
             self._mark = saved or 0
             return
         self._mark = 0
         for batch in itertools.islice(stream, count):
             self._read += 1
-            self._mark = fingerprint.extend(self._mark, host_of(self._host_batch(batch)))
-        fingerprint.require_same(self._mark, saved, count, type(self._batches).__name__)
+            self._mark = self._extended(self._host_batch(batch))
+        if saved is not None:
+            fingerprint.require_same(self._mark, saved, count, type(self._batches).__name__)
+
+    def _extended(self, batch: Batch) -> int:
+        """Return the fingerprint up to a batch; of rows that each process has for itself, that of their shapes."""
+        if self.are_local:
+            return fingerprint.extend_shapes(self._mark, host_of(batch), process_count())
+        return fingerprint.extend(self._mark, host_of(batch))
 
     def _load(self, waiting: dict[str, Any] | None) -> None:
         """Give the loader its saved state, if there is one."""
@@ -294,10 +317,10 @@ class IterableSource:
         if self._waiting is not None:  # nothing was read since it was set
             return self._waiting
         place, is_marked = self._place_of(index, epoch)
-        mark = place.mark if is_marked and not self.are_local else None  # fingerprints of local rows differ
-        changes = len(self._begun) > 1 and not self.are_local
+        mark = place.mark if is_marked else None
+        changes = len(self._begun) > 1 and not self.are_local  # the processes must save the same
         found = {"read": place.read, "place": place.loader, "pass": place.begin, "mark": mark, "changes": changes}
-        return {**found, "in_pass": place.in_pass, "after": place.after}
+        return {**found, "in_pass": place.in_pass, "after": place.after, "length": length_of(self._batches)}
 
     def _place_of(self, index: int, epoch: int | None) -> tuple[_Place, bool]:
         """Return a place of the epoch, and whether it has the fingerprint of the batches before."""
@@ -370,10 +393,3 @@ def _batches_to_skip(waiting: dict[str, Any], start: int, goes_on: bool) -> int:
     if waiting["place"] is not None:
         return 0
     return int(waiting["read"]) if goes_on else int(waiting.get("in_pass", start))  # which earlier versions do not have
-
-
-def _length(batches: Any) -> int | None:
-    try:
-        return len(batches)
-    except TypeError:  # it has no length, or is a loader of a stream of unknown length
-        return None

@@ -27,6 +27,13 @@ class Source(Protocol):
         """Return the number of batches in an epoch; None if it is not known before the end."""
         ...
 
+    def steps_in(self, epoch: int, start: int = 0) -> int | None:
+        """Return the number of batches in an epoch, of which ``start`` are done.
+
+        It is another one than `steps` in an epoch that a run is resumed in with batches of another size.
+        """
+        ...
+
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of an epoch (counted from 0), from batch ``start`` on."""
         ...

@@ -51,6 +51,19 @@ def innermost(batches: Any) -> Any:
     return batches
 
 
+def length_of(batches: Any) -> int | None:
+    """Return the number of batches in a pass, if the loader knows it.
+
+    Example:
+        >>> length_of([1, 2]), length_of(iter([1, 2]))
+        (2, None)
+    """
+    try:
+        return len(batches)
+    except TypeError:  # it has no length, or is a loader of a stream of unknown length
+        return None
+
+
 def is_endless(batches: Any) -> bool:
     """Tell whether a loader reports that it is infinite, as those of tf.data and grain do after ``repeat()``.
 
@@ -65,10 +78,7 @@ def is_endless(batches: Any) -> bool:
     known: Any = cardinality() if callable(cardinality) else None
     if known is not None and int(known) == _INFINITE:
         return True
-    try:
-        return len(batches) > _TOO_MANY
-    except TypeError:  # it has no length, or an unknown one
-        return False
+    return (length_of(batches) or 0) > _TOO_MANY
 
 
 def require_end(batches: Any) -> None:
