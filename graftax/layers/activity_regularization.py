@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import array_shape, check_range, single_shape, widen
+from graftax.layers.arguments import array_shape, check_range, require_real, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masking import check_mask, hide
 from graftax.layers.policy import DTypePolicy
@@ -45,6 +45,7 @@ class ActivityRegularization(Layer):
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
         shape = single_shape(array_shape(x), least=1)
+        require_real(x)
         seen = widen(x if mask is None else hide(x, check_mask(mask, shape)))
         share = 1 / max(shape[0], 1)
         if self.l1:

@@ -12,7 +12,7 @@ from graftax.core.errors import ExportError, ShapeError
 from graftax.core.free_sizes import is_free
 from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, for_each_axis, narrow, require_real, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -91,6 +91,9 @@ def bounds(n: int, m: int) -> tuple[Any, Any]:
 
 class AdaptiveMaxPooling(AdaptivePooling):
     """The largest value of each window."""
+
+    def call(self, x: Array, mask: Array | None = None) -> Array:
+        return super().call(require_real(x), mask)
 
     def pool_visible(self, x: Array, seen: Array) -> Array:
         return clear_hidden(self.pool(lower_hidden(x, seen)), self.shares(seen) > 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import array_shape, to_floating
+from graftax.layers.arguments import array_shape, require_real, to_floating
 from graftax.layers.dropout import Dropout
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -59,7 +59,7 @@ class AlphaDropout(Dropout):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = array_shape(x)
-        x = to_floating(x, self.compute_dtype)
+        x = to_floating(require_real(x), self.compute_dtype)
         if not training or self.rate == 0:
             return x
         if self.rate == 1:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax import ops
 from graftax.core.dtypes import is_complex, is_floating, is_inexact
-from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from graftax.core.hyperparameters import meant_number
 from graftax.core.static_numbers import check_known
 from graftax.core.typedefs import Array, Shape
@@ -175,6 +175,21 @@ def widen(x: Array) -> Array:
     """Return at least float32: sums in shorter formats are wrong, and overflow. Integers become float32."""
     kind = str(x.dtype)
     return x if kind in ("float32", "float64") or is_complex(kind) else ops.cast(x, "float32")
+
+
+def require_real(x: Array) -> Array:
+    """Return an array, if its numbers are real.
+
+    Raises:
+        DTypeError: they are complex; a call of a layer of graftax raises it with the path of the layer.
+    """
+    if is_complex(getattr(x, "dtype", "")):
+        raise DTypeError(f"complex numbers, {x.dtype}{list(x.shape)}", "this layer computes with real numbers", PARTS)
+    return x
+
+
+PARTS = "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size"
+"""What to write in place of complex numbers."""
 
 
 def narrow(out: Array, x: Array, dtype: str) -> Array:

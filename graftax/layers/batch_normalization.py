@@ -6,7 +6,16 @@ from graftax import ops
 from graftax.backend import registry
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, axis_number, check_flag, check_range, narrow, single_shape, widen
+from graftax.layers.arguments import (
+    array_shape,
+    axis_number,
+    check_flag,
+    check_range,
+    narrow,
+    require_real,
+    single_shape,
+    widen,
+)
 from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift
@@ -138,7 +147,7 @@ class BatchNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, tuple(x.shape))
-        given, x = x, zero_hidden_nan(widen(x), mask)
+        given, x = x, zero_hidden_nan(widen(require_real(x)), mask)
         if training and self.trainable:
             mean, variance = self._statistics(x, axis, mask)
         else:

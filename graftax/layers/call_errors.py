@@ -12,6 +12,7 @@ from graftax.core.dtypes import is_complex
 from graftax.core.errors import ArgumentTypeError, DTypeError, GraftaxError, MissingAttributeError, StateError
 from graftax.core.foreign_keywords import CALLS
 from graftax.core.known_names import closest
+from graftax.layers.arguments import PARTS
 from graftax.layers.inputs import describe_call
 from graftax.layers.inputs_of_call import line_for_one_argument
 from graftax.layers.missing_keys import missing_key_error
@@ -92,7 +93,7 @@ def _real_weights(layer: Any, title: str, received: str) -> GraftaxError | None:
     return DTypeError(
         f"{title} got complex numbers, {received}",
         f"it computes with {layer._gx_dtypes.compute_dtype}, and nothing is cast silently",
-        "ops.concatenate([ops.real(x), ops.imag(x)], axis=-1) for both parts, ops.abs(x) for the size",
+        PARTS,
     )
 
 

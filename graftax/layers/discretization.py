@@ -15,7 +15,7 @@ from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
-from graftax.layers.arguments import array_shape, check_positive, widen
+from graftax.layers.arguments import array_shape, check_positive, require_real, widen
 from graftax.layers.category_encoding import check_modes, encode
 from graftax.layers.data_to_adapt import DataToAdapt
 from graftax.layers.layer import Layer
@@ -81,7 +81,7 @@ class Discretization(Layer):
         if self.bin_boundaries is None:
             raise StateError(f"{self._gx_title()} has no boundaries", "adapt() was not called", "layer.adapt(x_train)")
         whole = str(x.dtype).startswith(("int", "uint"))  # compared as they are: float32 rounds those above 2**24
-        given = x if whole else widen(x)
+        given = x if whole else widen(require_real(x))
         _check_numbers(x)
         boundaries = _as_integers(self.bin_boundaries, str(x.dtype)) if whole else self.bin_boundaries
         bins = ops.cast(ops.searchsorted(ops.asarray(boundaries, str(given.dtype)), given, side="right"), "int32")

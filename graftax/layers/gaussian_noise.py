@@ -6,7 +6,7 @@ import math
 
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, check_range, narrow, to_floating, widen
+from graftax.layers.arguments import array_shape, check_range, narrow, require_real, to_floating, widen
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.variables import random
@@ -53,7 +53,7 @@ class GaussianNoise(Layer):
 
     def call(self, x: Array, training: bool | None = None) -> Array:
         shape = array_shape(x)
-        x = to_floating(x, self.compute_dtype)
+        x = to_floating(require_real(x), self.compute_dtype)
         if not training or self.stddev == 0:
             return x
         return narrow(

@@ -8,7 +8,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.typedefs import Array, Shape
 from graftax.core.undefined import undefined_error
-from graftax.layers.arguments import array_shape, check_flag, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, check_flag, narrow, require_real, single_shape, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
 from graftax.layers.masking import hide
@@ -67,6 +67,7 @@ class GlobalMaxPooling1D(GlobalPooling):
     space = 1
 
     def pool(self, x: Array, seen: Array | None) -> Array:
+        require_real(x)
         if seen is None:
             return ops.max(x, axis=self.axes, keepdims=self.keepdims)
         largest = ops.max(lower_hidden(x, seen), axis=self.axes, keepdims=self.keepdims)

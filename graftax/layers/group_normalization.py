@@ -7,7 +7,7 @@ from operator import index
 from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, axis_number, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, axis_number, narrow, require_real, single_shape, widen
 from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
@@ -123,7 +123,7 @@ class GroupNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, sizes)
-        given, x = x, zero_hidden_nan(widen(x), mask)
+        given, x = x, zero_hidden_nan(widen(require_real(x)), mask)
         groups = self.channels if self.groups == -1 else self.groups
         parted = (*sizes[:axis], groups, self.channels // groups, *sizes[axis + 1 :])
         axes = tuple(i for i in range(1, len(parted)) if i != axis)

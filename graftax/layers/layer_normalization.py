@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from graftax import ops
 from graftax.core.errors import ShapeError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, narrow, single_shape, widen
+from graftax.layers.arguments import (
+    array_shape,
+    axes_from_front,
+    axis_numbers,
+    narrow,
+    require_real,
+    single_shape,
+    widen,
+)
 from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.scale_and_shift import ScaleAndShift, standardize_shown
@@ -102,7 +110,7 @@ class LayerNormalization(ScaleAndShift):
             )
         if mask is not None:
             mask = check_mask(mask, tuple(x.shape))
-        given, x = x, zero_hidden_nan(widen(x), mask)
+        given, x = x, zero_hidden_nan(widen(require_real(x)), mask)
         if mask is not None and min(axes) < mask.ndim:
             out = standardize_shown(x, axes, expand_mask(mask, x.ndim), self.epsilon)
         else:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, Shape
-from graftax.layers.arguments import array_shape, for_each_axis, narrow, single_shape, widen
+from graftax.layers.arguments import array_shape, for_each_axis, narrow, require_real, single_shape, widen
 from graftax.layers.borders import Padding, Pairs, check_mode, fill_borders, standardize_padding
 from graftax.layers.layer import Layer
 from graftax.layers.masked_space import clear_hidden, lower_hidden, over_space
@@ -81,7 +81,7 @@ class MaxPooling(Pooling):
     """The largest value of each window."""
 
     def call(self, x: Array, mask: Array | None = None) -> Array:
-        self.check_input(x)
+        self.check_input(require_real(x))
         if mask is None:
             return self.largest(x)
         seen = over_space(mask, x)

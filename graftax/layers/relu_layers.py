@@ -8,7 +8,7 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ShapeError
 from graftax.core.typedefs import Array, Shape
 from graftax.layers import activations
-from graftax.layers.arguments import array_shape, axis_numbers, check_range, single_shape, to_floating
+from graftax.layers.arguments import array_shape, axis_numbers, check_range, require_real, single_shape, to_floating
 from graftax.layers.layer import Layer
 from graftax.layers.policy import DTypePolicy
 from graftax.ops.checks import axis_in_range
@@ -60,7 +60,7 @@ class ReLU(Layer):
 
     def call(self, x: Array) -> Array:
         array_shape(x)
-        x = to_floating(x, self.compute_dtype)
+        x = to_floating(require_real(x), self.compute_dtype)
         if not self.threshold and not self.negative_slope:
             out = activations.relu(x)
         else:

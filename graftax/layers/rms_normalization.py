@@ -13,6 +13,7 @@ from graftax.layers.arguments import (
     axis_numbers,
     check_range,
     narrow,
+    require_real,
     single_shape,
     widen,
 )
@@ -99,7 +100,7 @@ class RMSNormalization(Layer):
             )
         if mask is not None:
             mask = check_mask(mask, shape)
-        given, x = x, zero_hidden_nan(widen(x), mask)
+        given, x = x, zero_hidden_nan(widen(require_real(x)), mask)
         squares = ops.square(x)
         if mask is not None and min(axes) < mask.ndim:
             shown = ops.broadcast_to(expand_mask(mask, x.ndim), shape)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graftax import ops
 from graftax.core.typedefs import Array
-from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, narrow, widen
+from graftax.layers.arguments import array_shape, axes_from_front, axis_numbers, narrow, require_real, widen
 from graftax.layers.layer import Layer
 from graftax.layers.masking import check_mask, expand_mask, zero_hidden_nan
 from graftax.layers.policy import DTypePolicy
@@ -49,7 +49,7 @@ class UnitNormalization(Layer):
         axes = axes_from_front("UnitNormalization", self.axis, len(shape))
         if mask is not None:
             mask = check_mask(mask, shape)
-        given, x = x, zero_hidden_nan(widen(x), mask)
+        given, x = x, zero_hidden_nan(widen(require_real(x)), mask)
         counted = x
         if mask is not None and min(axes) < mask.ndim:
             counted = ops.where(expand_mask(mask, x.ndim), x, 0)

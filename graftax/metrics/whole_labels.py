@@ -62,6 +62,8 @@ def refuse_scores(y_true: Array, y_pred: Array) -> None:
     arrays = registry.current().arrays
     if not (arrays.is_concrete(y_true) and arrays.is_concrete(y_pred)):
         return
+    if "c" in (y_true.dtype.kind, y_pred.dtype.kind):  # refused where they are compared
+        return
     targets, scores = arrays.to_numpy(y_true), arrays.to_numpy(y_pred)
     with_fractions = np.isfinite(scores) & (scores != np.floor(scores))
     enough = 0.0 if targets.dtype.kind in "iub" else 0.5

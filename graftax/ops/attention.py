@@ -24,13 +24,13 @@ def dot_product_attention(
 ) -> Any:
     """Compute ``(batch, t, heads, d), (batch, s, kv_heads, d), (batch, s, kv_heads, e) -> (batch, t, heads, e)``."""
     _check(query, key, value)
+    _check_dtypes(query, mask, bias)
     if implementation is not None:
         return _by_kernel(a, query, key, value, mask, bias, scale, is_causal, implementation)
     queries, keys, heads, shared = query.shape[1], key.shape[1], query.shape[2], key.shape[2]
     whole = (query.shape[0], heads, queries, keys)
     mask = _spread(a, "mask", mask, whole, shared)
     bias = _spread(a, "bias", bias, whole, shared)
-    _check_dtypes(mask, bias)
     if is_causal:
         past = a.numpy.tri(queries, keys, dtype=bool)  # the first query is at the first key
         mask = past if mask is None else a.numpy.logical_and(mask, past)
@@ -68,7 +68,6 @@ def _by_kernel(
         part = _spread(a, name, part, whole, query.shape[2])
         parts.append(None if part is None else a.numpy.reshape(part, (*(1,) * (4 - part.ndim), *part.shape)))
     allowed, added = parts
-    _check_dtypes(allowed, added)
     factor = query.shape[3] ** -0.5 if scale is None else scale
     out = a.attention_kernel(query, key, value, allowed, added, factor, is_causal, implementation)
     if allowed is None:
@@ -79,19 +78,20 @@ def _by_kernel(
     return a.numpy.where(sees, out, a.asarray(0, out.dtype.name))
 
 
-def _check_dtypes(mask: Any, bias: Any) -> None:
+def _check_dtypes(query: Array, mask: Any, bias: Any) -> None:
     if mask is not None and str(mask.dtype) != "bool":
         raise DTypeError(
             f"dot_product_attention: mask of dtype {mask.dtype}",
             "it says where to attend, True or False",
             "bias= for what is added to the scores, or ops.cast(mask, 'bool')",
         )
-    if bias is not None and bias.dtype.kind == "c":
-        raise DTypeError(
-            f"dot_product_attention: bias of dtype {bias.dtype}",
-            "scores have an order, and complex numbers have none",
-            "ops.real(bias)",
-        )
+    for name, part in (("query", query), ("bias", bias)):  # key and value have the dtype of the query
+        if part is not None and part.dtype.kind == "c":
+            raise DTypeError(
+                f"dot_product_attention: {name} of dtype {part.dtype}",
+                "scores have an order, and complex numbers have none",
+                f"ops.real({name})" if name == "bias" else "ops.concatenate([ops.real(x), ops.imag(x)], -1) for each",
+            )
 
 
 def _check(query: Array, key: Array, value: Array) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal, get_args
 
 from graftax import ops
-from graftax.core.dtypes import is_half
+from graftax.core.dtypes import is_complex, is_half
+from graftax.core.errors import DTypeError
 from graftax.core.typedefs import Array, VariableLike
 from graftax.reparam.base import Reparam
 from graftax.reparam.creator import Check, CheckedCreator, check_choice
@@ -34,6 +35,7 @@ class Orthogonal(CheckedCreator):
 
     Raises:
         ArgumentError: there is no such map.
+        DTypeError: when a weight is made: it is complex.
 
     Example:
         >>> import numpy as np, graftax as gx
@@ -54,6 +56,12 @@ class Orthogonal(CheckedCreator):
 
     def __call__(self, next_creator: Callable[[VariableSpec], VariableLike], spec: VariableSpec) -> VariableLike:
         """Make the turned matrix for a matrix or kernel, anything else as it would have been."""
+        if len(spec.shape) >= 2 and is_complex(spec.dtype):
+            raise DTypeError(
+                f"Orthogonal of {spec.path!r}, {spec.dtype}{list(spec.shape)}",
+                "its turns are of real numbers, and what they make of complex columns is not orthonormal",
+                'a weight of dtype "float32"',
+            )
         return next_creator(spec) if len(spec.shape) < 2 else OrthogonalWeight(next_creator, spec, self.map)
 
     def __repr__(self) -> str:

@@ -84,6 +84,11 @@ def plain_var(x: Any, axis: Any = None, ddof: int = 0, **options: Any) -> Any:
     return NUMPY.arrays.numpy.var(x, axis, **options)
 
 
+def by_squares(x: Any, axes: Any, epsilon: float) -> Any:
+    away = x - x.mean(axes, keepdims=True)
+    return away / np.sqrt((away**2).mean(axes, keepdims=True) + np.float32(epsilon))
+
+
 def zero_padded(x: Any, window: Any, strides: Any, padding: Any) -> Any:
     padded = np.pad(x, [(0, 0), *padding, (0, 0)])
     return NUMPY.arrays.max_pool(padded, window, strides, [(0, 0)] * len(padding))
@@ -146,6 +151,11 @@ MISTAKES: dict[str, tuple[Callable[[], Wrapper], str, set[str]]] = {
         {"ops/expm1/0"},
     ),
     "an argument is ignored": (lambda: of_numpy(arrays=space(NUMPY, var=plain_var)), "ops/var", {"ops/var/1"}),
+    "the variance of complex numbers is that of their squares": (
+        lambda: of_numpy(arrays={"standardize": by_squares}),
+        "ops/standardize",
+        {"ops/standardize/2"},
+    ),
     "pooling pads with zeros": (
         lambda: of_numpy(arrays={"max_pool": zero_padded}),
         "ops/max_pool",

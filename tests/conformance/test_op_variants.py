@@ -22,12 +22,13 @@ ROWS = {
         "take_along_axis nonzero unique bincount repeat reshape gather_nd one_hot segment_sum slice "
         "slice_update split unstack pad sort argsort stop_gradient matmul dot vdot inner outer tensordot "
         "trace einsum det slogdet svd qr eigh pinv fft ifft irfft rsqrt divide_no_nan xlogy var std cumsum "
-        "cumprod norm moments standardize conv conv_transpose dot_product_attention sum_pool"
+        "cumprod norm moments standardize conv conv_transpose sum_pool"
     ),
     "iuhc": ("negative sign round subtract full_like scatter_add kron cross cholesky inv solve squared_difference"),
     "biuh": (
         "maximum minimum cbrt floor ceil trunc floor_divide remainder arctan2 hypot logaddexp copysign clip argmax "
-        "argmin log_sigmoid cast top_k rfft erf sigmoid softplus median quantile softmax log_softmax logsumexp max_pool"
+        "argmin log_sigmoid cast top_k rfft erf sigmoid softplus median quantile softmax log_softmax logsumexp "
+        "max_pool dot_product_attention"
     ),
     "biu": ("bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift"),
     "buhc": ("power"),

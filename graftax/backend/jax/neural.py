@@ -22,7 +22,8 @@ def standardize(x: object, axes: tuple[int, ...], epsilon: float) -> Any:
 
 def _standardize(x: Any, axes: tuple[int, ...], epsilon: float) -> tuple[Any, Any]:
     centred = x - jnp.mean(x, axes, keepdims=True)
-    factor = lax.rsqrt(jnp.mean(jnp.square(centred), axes, keepdims=True) + epsilon)
+    sizes = jnp.abs(centred) if jnp.iscomplexobj(centred) else centred
+    factor = lax.rsqrt(jnp.mean(jnp.square(sizes), axes, keepdims=True) + epsilon)
     return centred * factor, factor
 
 
@@ -32,7 +33,8 @@ def _(axes: tuple[int, ...], epsilon: float, primals: tuple[Any], tangents: tupl
     # (2048, 128) forward and backward that takes 2.0 ms, this rule 1.6.
     y, factor = _standardize(primals[0], axes, epsilon)
     (x_dot,) = tangents
-    along_y = y * jnp.mean(x_dot * y, axes, keepdims=True)
+    towards_y = jnp.real(x_dot * jnp.conj(y)) if jnp.iscomplexobj(y) else x_dot * y
+    along_y = y * jnp.mean(towards_y, axes, keepdims=True)
     return y, factor * (x_dot - jnp.mean(x_dot, axes, keepdims=True) - along_y)
 
 

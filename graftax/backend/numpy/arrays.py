@@ -155,7 +155,7 @@ class NumpyArrays:
     def standardize(self, x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
         """Return ``(x - mean) / sqrt(variance + epsilon)`` over axes."""
         centred = x - self.numpy.mean(x, axes, keepdims=True)
-        variance = self.numpy.mean(self.numpy.square(centred), axes, keepdims=True)
+        variance = self.numpy.mean(self.numpy.square(self.numpy.abs(centred)), axes, keepdims=True)
         return centred * self.rsqrt(variance + epsilon)
 
     def attention_kernel(

@@ -125,7 +125,7 @@ INPUTS: dict[str, list[Case]] = {
     "logsumexp": [case(X), case(X * 1000, axis=1), case(X, axis=(0, 1), keepdims=True)],
     "norm": [case(X), case(X, 1, axis=1), case(X, math.inf, axis=0), case(X, 3, axis=1, keepdims=True)],
     "moments": [case(X), case(X, axis=0, keepdims=True)],
-    "standardize": [case(X), case(X, axis=(0, 1), epsilon=0.5), case(SQUARE, axis=0)],
+    "standardize": [case(X), case(X, axis=(0, 1), epsilon=0.5), case(COMPLEX), case(SQUARE, axis=0)],
     "dot_product_attention": [
         case(QUERY, KEY, VALUE),
         case(QUERY, KEY, VALUE, mask=ALLOWED, bias=KEY[:, :3, :, :1].swapaxes(1, 2), scale=0.3),
