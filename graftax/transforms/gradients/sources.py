@@ -202,7 +202,7 @@ def _lister(variables: Sequence[Variable], latest: Listing | None) -> object:
     known = []
     above = variables[0]._gx_owner if variables else None
     while above is not None:
-        known += [found] if (found := listings.of.get(above)) is not None else []
+        known += [found] if (found := listings.of(above)) is not None else []
         above = above._gx_owner
     same = [one for one in known if one.ids == ids]
     return max(same, key=lambda one: one.number).module() if same else None

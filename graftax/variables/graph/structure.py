@@ -51,13 +51,19 @@ class Listings:
     """The latest list of each Module: a step may be given it, and not the Module itself."""
 
     def __init__(self) -> None:
-        self.of: weakref.WeakKeyDictionary[object, Listing] = weakref.WeakKeyDictionary()
+        self._by_id: dict[int, Listing] = {}  # an expression compares by its elements, so it is no key
         self.latest: Listing | None = None
 
     def note(self, module: object, variables: Sequence[object]) -> None:
         """Note that a Module has listed its trainable Variables."""
-        number = 0 if self.latest is None else self.latest.number + 1
-        self.latest = self.of[module] = Listing(weakref.ref(module), tuple(map(id, variables)), number)
+        number, key = 0 if self.latest is None else self.latest.number + 1, id(module)
+        known = self._by_id.get(key)
+        reference = weakref.ref(module, lambda _: self._by_id.pop(key, None)) if known is None else known.module
+        self.latest = self._by_id[key] = Listing(reference, tuple(map(id, variables)), number)
+
+    def of(self, module: object) -> Listing | None:
+        """Return the latest list of a Module; None if it has given none."""
+        return self._by_id.get(id(module))
 
 
 listings = Listings()
