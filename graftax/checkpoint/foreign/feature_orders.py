@@ -53,12 +53,14 @@ _KINDS = {
     "spatial_dropout.SpatialDropout": "pixels",
     "embedding.Embedding": "steps",
     "multi_head_attention.MultiHeadAttention": "steps",
+    "transformer.TransformerBlock": "steps",
     "merge.Concatenate": "join",
 }
 _ROWS = 3  # of the values that are followed: calls may compute with the number
 _JOINING = ("concatenate", "concat", "hstack")
-_MOVING = ("transpose", "moveaxis", "swapaxes", "rearrange", "einsum", "rot90")
-_ALONG_FEATURES = ("flip", "roll", "sort", "argsort", "cumsum", "cumprod", "matmul", "dot", "tensordot")
+_MOVING = ("transpose", "moveaxis", "swapaxes", "rearrange", "rot90")
+_ALONG_FEATURES = ("flip", "roll", "sort", "argsort", "cumsum", "cumprod")
+_PRODUCTS = ("dot_product_attention", "matmul", "dot", "tensordot", "inner", "outer", "vdot", "einsum")
 _UNFOLLOWED = (GraftaxError, MetSymbolic, TypeError, ValueError, AttributeError, IndexError, KeyError)
 
 
@@ -243,7 +245,7 @@ class _Follower:
         inner = [layer.forward_layer, layer.backward_layer] if kind == "both ways" else [layer]
         for one in inner if kind in ("dense", "recurrent", "both ways") else []:
             self._set_rows(one, form)
-        if kind == "steps" and not form.is_known:
+        if kind == "steps" and (not form.is_known or form.order is not None):
             self.found.open[id(layer)] = layer
         self.doubt(form)
         return Form(order=self._known.get(id(layer)))
@@ -282,7 +284,7 @@ class _Follower:
         axis = getattr(layer, "axis", None)
         by_channel = rule_of(layer, {"batch_normalization.BatchNormalization": True, "relu_layers.PReLU": True})
         if not by_channel and not (isinstance(axis, tuple) and len(axis) == rank - 1):
-            return form
+            return Form() if all(image.is_flat for image in form.images) else form  # a norm of the features of steps
         self._settle(form, layer)  # torch has the channels of these on the second axis
         return Form(has_channels=True)
 
@@ -341,11 +343,21 @@ class _Follower:
                 self._moved(forms[0], axes, keeps_last) if len(forms) == 1 else self._of_elements(origin, forms, None)
             )
         weights = any(isinstance(leaf, VariableLike) for leaf in leaves((origin.args, origin.kwargs)))
+        if name in _PRODUCTS:
+            return self._of_product(forms, weights)
         if name in _ALONG_FEATURES and any(form.order is not None for form in forms):
-            if weights:
-                self.found.open[id(self._within[-1])] = self._within[-1]
             return Form(is_known=False)
         return self._of_elements(origin, forms, self._within[-1] if weights else None)
+
+    def _of_product(self, forms: list[Form], weights: bool) -> Form:
+        """Return the form of a product of matrices, in which a row of steps is one as it is."""
+        for form in forms:
+            self.doubt(form)
+        told = [form for form in forms if form.order is not None or not form.is_known]
+        if told and weights:
+            self.found.open[id(self._within[-1])] = self._within[-1]
+        images = [form for form in forms if form.has_channels is not False or any(not i.is_flat for i in form.images)]
+        return Form(is_known=not told and not images)
 
     def _of_elements(self, origin: Origin, forms: list[Form], weighted: Any) -> Form:
         """Return the form of what keeps the last axis as it is, or else one whose order is not known."""
