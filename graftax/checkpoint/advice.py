@@ -17,7 +17,7 @@ def advice(match: Match, idle: Sequence[str], choices: Choices) -> str:
         idle: The roots of the program of which nothing matched.
         choices: The arguments of the restore.
     """
-    return adapter_advice(match) or root_advice(match, idle) or settings_advice(match, choices)
+    return adapter_advice(match) or sharing_advice(match) or root_advice(match, idle) or settings_advice(match, choices)
 
 
 def settings_advice(match: Match, choices: Choices) -> str:
@@ -34,6 +34,16 @@ def adapter_advice(match: Match) -> str:
     if not names:
         return ""
     return f"declare the adapters first: gx.graft(model, gx.reparam.LoRA(rank=..., name={names[0]!r}), where=...)"
+
+
+def sharing_advice(match: Match) -> str:
+    """Return the line that chooses one of several saved values for one object; empty if there is no such object."""
+    for path, source in match.several.items():
+        here, there = (one.rpartition("/")[0] or one for one in (path, source))
+        return (
+            f'tie or untie as it was saved; or map={{{here!r}: {there!r}}}, mode="cover", which takes the values there'
+        )
+    return ""
 
 
 def root_advice(match: Match, idle: Sequence[str]) -> str:

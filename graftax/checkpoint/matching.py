@@ -58,6 +58,7 @@ class Match:
         self.absent: dict[int, Spot] = {}  # leaves of the checkpoint without a place in the program, by node
         self.reasons: dict[str, str] = {}  # the reason why a value has no place, by its program path
         self.reassigned: dict[Place, str] = {}  # places whose value map= gives to another place, with the entry of map=
+        self.several: dict[str, str] = {}  # objects for which there are several values, with the first of their sources
         self.asked: set[str] = set()  # roots of which a part is selected
         self._seen: set[str] = set()  # roots that have anything to select
         if graph.narrow is not None:
@@ -193,11 +194,15 @@ class Match:
                 elif place not in self._blamed:  # a place with a conflict is not reported as missing as well
                     self.missing.append(place)
             elif len(nodes) > 1 and not self._is_same_content(nodes):  # a program may tie equal ones
-                sources = ", ".join(self.paths[node] for node in nodes)
-                reason = f"is one object in the program; the checkpoint has different values for it: {sources}"
-                self.conflicts.append(Conflict(AmbiguousSharing, place.path, reason))
+                self._refuse_several("is", place.path, nodes)
             elif self.fits(place, nodes[0]):
                 self.pairs[place] = nodes[0]
+
+    def _refuse_several(self, verb: str, path: str, nodes: list[int]) -> None:
+        sources = [self.paths[node] for node in nodes]
+        reason = f"{verb} one object in the program; the checkpoint has different values for it: {', '.join(sources)}"
+        self.conflicts.append(Conflict(AmbiguousSharing, path, reason))
+        self.several.setdefault(path, sources[0])
 
     def _is_same_content(self, nodes: list[int]) -> bool:
         return len({self._content(node) for node in dict.fromkeys(nodes)}) == 1
@@ -277,16 +282,22 @@ class Match:
         for path, leaf in leaves:
             record = self.index.nodes[leaf]
             if waits and record.kind is Kind.VARIABLE and record.tensor is not None:
-                self.awaited[path] = leaf  # also where it is in use: an object may become several in the program
+                self._await(path, leaf)
             elif leaf not in used:
                 self.unused[path] = leaf
+
+    def _await(self, path: str, leaf: int) -> None:
+        """Let a value wait, also one that is in use: an object may become several in the program."""
+        known = self.awaited.setdefault(path, leaf)
+        if not self._is_same_content([known, leaf]):
+            self._refuse_several("will be", path, [known, leaf])
 
     def _leaves_left(self, node: int, path: str, owner: Module | None) -> Iterator[tuple[str, int]]:
         """Yield the selected leaves below a node; all leaves are shown to the selectors."""
         for leaf_path, leaf in self._leaves_below(node, path):
             spot = self._spot(leaf, leaf_path, owner)
             self.absent.setdefault(leaf, spot)
-            if self.is_wanted(spot) and leaf_path not in self.awaited:
+            if self.is_wanted(spot) and self.awaited.get(leaf_path) != leaf:
                 yield leaf_path, leaf
 
     def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:

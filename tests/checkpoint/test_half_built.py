@@ -131,3 +131,22 @@ def test_the_same_layer_set_later_keeps_what_it_has_learned(tied):
     value = np.array(net.first.kernel)
     net.second = net.first
     np.testing.assert_array_equal(net.first.kernel, value)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("built", [False, True])
+def test_two_saved_layers_that_are_one_in_the_program(built, mode, tmp_path):
+    saved = Two()
+    saved(X)
+    gx.Checkpoint(net=saved).save(tmp_path / "step")
+    net = Two(is_tied=True)
+    if built:
+        net(X)
+    with pytest.raises(
+        gx.errors.AmbiguousSharing, match="one object in the program.*net/first/kernel, net/second/kernel"
+    ) as caught:
+        gx.Checkpoint(net=net).restore(tmp_path / "step", mode=mode)
+    assert "map={'net/first': 'net/first'}, mode=\"cover\"" in str(caught.value)
+    gx.Checkpoint(net=net).restore(tmp_path / "step", map={"net/first": "net/second"}, mode="cover")
+    net(X)
+    np.testing.assert_array_equal(net.first.kernel, saved.second.kernel)
