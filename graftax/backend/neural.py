@@ -112,7 +112,7 @@ class Neural(Protocol):
         ...
 
     def attention(self, query: Array, key: Array, value: Array, mask: Array | None, bias: Array | None) -> Array:
-        """Compute ``softmax(query @ key^T + bias) @ value``; the query is scaled already; 0 where everything is masked.
+        """Compute ``softmax(query @ key^T + bias) @ value``; the query is scaled already; 0 where it sees no key.
 
         ``(..., t, d), (..., s, d), (..., s, e) -> (..., t, e)``; ``mask``, True where it may attend, and ``bias`` can
         be broadcast to ``(..., t, s)``. The softmax is taken in 32 bits at least.

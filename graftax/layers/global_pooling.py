@@ -68,6 +68,8 @@ class GlobalMaxPooling1D(GlobalPooling):
 
     def pool(self, x: Array, seen: Array | None) -> Array:
         require_real(x)
+        if any(x.shape[axis] == 0 for axis in self.axes):  # 0, as where all is hidden
+            return ops.cast(ops.sum(x, axis=self.axes, keepdims=self.keepdims), str(x.dtype))
         if seen is None:
             return ops.max(x, axis=self.axes, keepdims=self.keepdims)
         largest = ops.max(lower_hidden(x, seen), axis=self.axes, keepdims=self.keepdims)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from graftax.core import tree
 from graftax.core.ours import is_ours
+from graftax.core.wrapping import carry_names
 from graftax.layers.added_losses import terms_read, unread_terms
 from graftax.losses.loss import Loss
 from graftax.metrics import registry as metrics
@@ -44,7 +45,7 @@ def watch_use(model: Any, function: Callable[..., Any], step: str) -> Callable[.
             model._gx_functions.used[step] = Use(objectives.computed > before, unread)
         return found
 
-    return run
+    return carry_names(run, function)
 
 
 def _unread(model: Module, read: set[int]) -> tuple[str, ...]:

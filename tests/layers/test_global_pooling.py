@@ -50,3 +50,26 @@ class Chain(gx.Layer):
 def test_other_ranks_are_refused(kind):
     with pytest.raises(gx.errors.ShapeError, match="needs 4 axes"):
         getattr(layers, f"{kind}Pooling2D")()(data(2, 3, 4))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", [layers.GlobalMaxPooling1D, layers.GlobalAveragePooling1D])
+def test_no_steps_give_0_as_steps_that_are_all_masked(kind, masked, dtype):
+    mask = {"mask": np.zeros((2, 0), bool)} if masked else {}
+    for x in (np.zeros((2, 0, 3), dtype), np.zeros((0, 4, 3), dtype)):
+        found = kind()(x, **(mask if len(x) else {}))
+        assert found.shape == (len(x), 3)
+        assert not np.any(np.asarray(found))
+        if kind is layers.GlobalMaxPooling1D:
+            assert str(found.dtype) == dtype
+
+
+def test_no_pixels_give_0_and_gradients_come_through():
+    dense = layers.Dense(2)
+    dense.build((None, 3, 3, 1))
+    pool = layers.GlobalMaxPooling2D(keepdims=True)
+    x = np.zeros((2, 0, 3, 1), "float32")
+    assert pool(dense(x)).shape == (2, 1, 1, 2)
+    gradients = gx.grad(lambda: gx.ops.sum(pool(dense(x)) - 1), wrt=dense.trainable_variables)()
+    assert all(not np.any(np.asarray(one)) for one in gradients)

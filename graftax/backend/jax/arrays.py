@@ -210,7 +210,7 @@ class JaxArrays:
         return neural.attention_kernel(query, key, value, mask, bias, scale, is_causal, implementation)
 
     def attention(self, query: Any, key: Any, value: Any, mask: Any, bias: Any) -> Any:
-        """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
+        """Return ``softmax(query @ key^T + bias) @ value``; 0 where a query sees no key."""
         return neural.attention(query, key, value, mask, bias)
 
     def ctc_loss(self, labels: Any, logits: Any, label_lengths: Any, logit_lengths: Any, blank: int) -> Any:

@@ -51,11 +51,13 @@ def attention(
         scores = scores + bias.astype(scores.dtype)
     if mask is not None:
         scores = jnp.where(mask, scores, _LOWEST)
-    weights = jnp.exp(scores - lax.stop_gradient(jnp.max(scores, -1, keepdims=True)))
+    is_empty = key.shape[-2] == 0
+    highest = jnp.max(scores, -1, keepdims=True, initial=-jnp.inf if is_empty else None)
+    weights = jnp.exp(scores - lax.stop_gradient(highest))
     if mask is not None:
         weights = jnp.where(mask, weights, 0)
     total = jnp.sum(weights, -1, keepdims=True)
-    if mask is not None:
+    if mask is not None or is_empty:
         total = jnp.where(total == 0, 1, total)
     return (jnp.matmul(weights.astype(dtype), value) / total.astype(dtype)).astype(dtype)
 

@@ -177,7 +177,7 @@ class NumpyArrays:
         )
 
     def attention(self, query: Any, key: Any, value: Any, mask: Array | None, bias: Array | None) -> Any:
-        """Return ``softmax(query @ key^T + bias) @ value``; 0 where everything is masked."""
+        """Return ``softmax(query @ key^T + bias) @ value``; 0 where a query sees no key."""
         np_, wide = self.numpy, "float32" if value.dtype.itemsize < 4 else value.dtype
         scores = np_.matmul(self.asarray(query, wide), np_.swapaxes(self.asarray(key, wide), -1, -2))
         if bias is not None:
@@ -185,7 +185,8 @@ class NumpyArrays:
         allowed = True if mask is None else mask
         lowest = np.finfo(scores.dtype).min
         scores = np_.where(allowed, scores, lowest)
-        weights = np_.where(allowed, np_.exp(scores - np_.max(scores, axis=-1, keepdims=True)), 0)
+        highest = np_.max(scores, axis=-1, keepdims=True, initial=-np.inf)
+        weights = np_.where(allowed, np_.exp(scores - highest), 0)
         total = np_.sum(weights, axis=-1, keepdims=True)
         share = weights / np_.where(total == 0, 1, total)
         return self.asarray(np_.matmul(share, self.asarray(value, wide)), value.dtype)

@@ -130,6 +130,7 @@ INPUTS: dict[str, list[Case]] = {
         case(QUERY, KEY, VALUE),
         case(QUERY, KEY, VALUE, mask=ALLOWED, bias=KEY[:, :3, :, :1].swapaxes(1, 2), scale=0.3),
         case(QUERY, KEY, VALUE, is_causal=True),
+        case(QUERY, KEY[:, :0], VALUE[:, :0]),
         case(QUERY, KEY[:, :, :2], VALUE[:, :, :2], mask=ALLOWED.repeat(4, 1), is_causal=True),
     ],
     "conv": [

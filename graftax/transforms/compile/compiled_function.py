@@ -286,18 +286,22 @@ class CompiledFunction(Generic[P, R]):
         if self._looks != PLAIN or program.has_checks:
             program.names = self._names(transforms, leaves, tree)
             program.result_names = result_names(transforms, found["out"], found["results"])
-        entry = Entry(
-            program,
-            found["touched"],
-            found["seen"],
-            found["out"],
-            found["results"],
-            [*statics, around],
-            found["masked"],
-        )
+        # what only the trace has kept goes: layers, Variables and compiled functions that it has made and dropped
+        touched = [*map(weakref.ref, found.pop("touched").values())]
+
+        def make() -> Entry:
+            nodes = [node for ref in touched if (node := ref()) is not None]
+            kept = [*statics, around]
+            return Entry(program, nodes, found["seen"], found["out"], found["results"], kept, found["masked"])
+
+        entry = make()
+        if entry.has_leaks(transforms.level(), around):
+            del entry  # which depends on what is there, and so keeps it
+            gc.collect()  # what was dropped may still be there, in a circle
+            entry = make()
         entry.before, entry.commits = found["before"], self.commits
-        entry.warn_of_leaks(transforms, function_name(self._fn), self._told_leaks)
-        found.clear()  # with what was touched goes what only it has kept: layers and Variables that nobody else does
+        entry.warn_of_leaks(transforms.level(), function_name(self._fn), around, self._told_leaks)
+        found.clear()
         refuse_abandoned(program, since, function_name(self._fn))
         self.trace_count += 1
         return entry

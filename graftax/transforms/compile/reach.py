@@ -14,6 +14,7 @@ from functools import partial
 from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from graftax.backend import registry
 from graftax.core import libraries
 from graftax.transforms.compile.code_names import (
     attribute_names,
@@ -343,6 +344,27 @@ def functions_inside(function: FunctionType) -> list[FunctionType]:
                 seen.add(id(one))
                 (found if is_users_file(one.__globals__) else waiting).append(one)
     return found
+
+
+def traced_variable_of(value: Any, level: object) -> str | None:
+    """Return the variable through which a function keeps a value of a trace that is inside of a level, or over."""
+    leaks = registry.current().tracing.leaks
+    for _ in range(_DEEPEST):
+        if not callable(value) or isinstance(value, Node):
+            return None
+        held: dict[str, Any] = {}
+        inner = value.__func__ if isinstance(value, MethodType) else dict(attributes_in(value)).get("__wrapped__")
+        if isinstance(value, partial):
+            held = {f"argument {i}": one for i, one in enumerate(value.args)} | value.keywords
+            inner = value.func
+        elif isinstance(value, FunctionType):
+            cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=False)
+            held = {name: content_of(cell) for name, cell in cells} | defaults_of(value)
+        found = next((name for name, one in held.items() if leaks(one, level)), None)
+        if found is not None or inner is None:
+            return found
+        value = inner
+    return None
 
 
 def content_of(cell: Any) -> Any:

@@ -151,6 +151,7 @@ _reads: ScopeStack[Reads] = ScopeStack("plain objects")
 def watch_reads(modules: Iterable[Module], around: Surroundings, frame: CompileFrame) -> Iterator[None]:
     """Note what is around a function before it runs, which may change that, and what it reads of plain objects."""
     frame.note_structure((around,))
+    frame.seen.note_left(around)
     for module in modules:
         frame.watch(module)
     objects = [one for one in around.objects if isinstance(one, PlainObject)]

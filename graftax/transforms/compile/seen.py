@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -33,6 +34,7 @@ class Seen:
         self._containers: dict[int, Prints] = {}
         self._made: dict[int, weakref.ref[Branch]] = {}
         self._dead: dict[tuple[int, str], frozenset[Hashable]] = {}  # where values of earlier traces were found
+        self._left: dict[tuple[int, str], weakref.ref[Any]] = {}  # such values in variables around the function
 
     def note_created(self, module: Branch) -> None:
         """Note that it is made during the trace: whatever becomes of it, no later call finds it as it was before."""
@@ -82,6 +84,19 @@ class Seen:
         return all(
             place in held or (last_place is not None and type(place) is int and place > last_place) for place in places
         )
+
+    def note_left(self, around: Node) -> None:
+        """Note the values of earlier traces in variables around a function: this trace has not put them there."""
+        level, leaks = registry.current().tracing.level(), registry.current().tracing.leaks
+        for name, value in around._gx_traced_attributes().items():
+            if leaks(value, level):
+                with suppress(TypeError):  # it cannot be referred to
+                    self._left[id(around), name] = weakref.ref(value)
+
+    def was_left(self, around: Node, name: str, value: object) -> bool:
+        """Return True if a value in a variable around the function was there before the trace."""
+        found = self._left.get((id(around), name))
+        return found is not None and found() is value
 
     def _note_dead(self, node: Node, name: str, value: Any) -> None:
         if places := places_of_traced(value, registry.current().tracing.level()):

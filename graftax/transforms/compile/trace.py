@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, cast
 
 from graftax.backend.program import Program
-from graftax.backend.tracing import Tracing
 from graftax.core import user_line
 from graftax.transforms.compile.guard import Guard
+from graftax.transforms.compile.reach import traced_variable_of
 from graftax.transforms.compile.seen import Seen, places_of_traced
+from graftax.transforms.compile.surroundings import Surroundings
 from graftax.variables.graph.config_objects import is_config
 from graftax.variables.graph.node import Node
 from graftax.variables.state.donation import Donation, at_rest, lock
@@ -25,7 +26,7 @@ class Entry(Guard):
     def __init__(
         self,
         program: Program,
-        touched: dict[int, Node],
+        touched: list[Node],
         seen: Seen,
         out_structure: object,
         results: int,
@@ -56,7 +57,7 @@ class Entry(Guard):
         self._takes = 0
         self._homes = [_fixed_home(cell) for cell in (*self.read_only, *self.written)]
         self._seen = seen
-        super().__init__(list(touched.values()), seen)
+        super().__init__(touched, seen)
 
     def begin(self) -> None:
         """Call what comes before a run, and note that it is run now."""
@@ -134,7 +135,11 @@ class Entry(Guard):
                 self._buffers = _one_list(cells) if self._together else []
             self._moves = Moves.count
 
-    def warn_of_leaks(self, transforms: Tracing, function: str, told: set[str]) -> None:
+    def has_leaks(self, level: object, around: Surroundings) -> bool:
+        """Tell whether something holds values of the trace; see `warn_of_leaks`."""
+        return any(True for _ in self._leaks(level, around))
+
+    def warn_of_leaks(self, level: object, function: str, around: Surroundings, told: set[str]) -> None:
         """Warn of attributes that hold values of the trace, which are of no use after it.
 
         Such a trace is run once. The next call traces anew, with the values that have no numbers in place: where the
@@ -142,31 +147,49 @@ class Entry(Guard):
         overlooked from then on.
 
         Args:
-            transforms: What traces.
+            level: Where the function was called.
             function: What the function is called.
+            around: What is around the function. Of functions inside of it, variables that something keeps are told by
+                the attribute that does.
             told: The attributes of which earlier traces of the function have warned; those of this one come into it.
         """
-        level = transforms.level()
         overlooked = False
-        for node, name, value in self.attributes():
-            if not (places := places_of_traced(value, level)):
-                continue
-            inner = next(iter(places))
+        for node, name, value, places in self._leaks(level, around):
+            inner = next(iter(places), None)
             where = f"{name}.{inner[0]}" if is_config(value) and isinstance(inner, tuple) else name
             title = f"{node._gx_path or type(node).__name__}.{where}"
-            if self._seen.held_dead(node, name, places):
+            is_old = bool(places) and self._seen.held_dead(node, name, places)
+            if is_old:
                 overlooked = True
                 self.overlook(node, name)
-                if title in told:  # values that a look at shapes has left there are not of an earlier trace
-                    continue
-            told.add(title)
-            user_line.warn(
-                f"{title} keeps a traced value of {function}: it has no "
-                "numbers, and using it after the call fails. Return it from the function, or keep it in a "
-                f"Variable: self.{where.rpartition('.')[2]}.assign(...).",
-            )
+            # values that a look at shapes has left there are not of an earlier trace, and were not told
+            if title not in told or (places and not is_old):
+                told.add(title)
+                user_line.warn(_describe_leak(node, title, where, value, level, function))
         if overlooked:
             self.settle()
+
+    def _leaks(self, level: object, around: Surroundings) -> Iterator[tuple[Node, str, Any, frozenset[Hashable]]]:
+        """Yield the attributes that hold values of the trace, with the places in them; no places for a function."""
+        for node, name, value in self.attributes():
+            if isinstance(node, Surroundings) and (node is not around or self._seen.was_left(node, name, value)):
+                continue
+            if (places := places_of_traced(value, level)) or traced_variable_of(value, level) is not None:
+                yield node, name, value, places
+
+
+def _describe_leak(node: Node, title: str, where: str, value: object, level: object, function: str) -> str:
+    if (variable := traced_variable_of(value, level)) is not None:
+        place = where if isinstance(node, Surroundings) else f"self.{where}"
+        return (
+            f"{title} keeps a function with a traced value of {function}, {variable!r}: it has no numbers, and using "
+            f"it after the call fails. Give the function {variable} as an argument, or keep it no longer than the "
+            f"call: {place} = None."
+        )
+    return (
+        f"{title} keeps a traced value of {function}: it has no numbers, and using it after the call fails. Return it "
+        f"from the function, or keep it in a Variable: self.{where.rpartition('.')[2]}.assign(...)."
+    )
 
 
 def _fixed_home(cell: Storage) -> Home | None:
