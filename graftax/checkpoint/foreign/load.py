@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import CASTS, MODES
+from graftax.checkpoint.foreign.branches import warn_of_branches
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
 from graftax.checkpoint.foreign.naming import components_of_names, components_of_path, components_of_paths
@@ -192,6 +193,8 @@ class _Loading:
         self._pairs.units = [unit for unit in units if id(unit) not in self._pairs.made]
         self._pairs.groups = [group for group in first if id(group) not in taken]
         self._take_shared(units, groups, twins)
+        if self._source.by_depth and not names and not any(node._gx_parts_by_depth() for _, node in self._modules):
+            warn_of_branches(self._file, [(unit, group) for unit, group, _ in self._pairs.made.values()])
 
     def _pairing(self, units: list[Unit], groups: list[Group], given_away: frozenset[int] = frozenset()) -> Pairing:
         here, there = _named_units(units), _named_groups(groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from graftax.checkpoint.foreign.unit import Group, Part, Unit
@@ -18,7 +18,7 @@ class Scope(NamedTuple):
     name: str
 
 
-def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[Group], file: str) -> list[Scope]:
+def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Sequence[Group], file: str) -> list[Scope]:
     """Return the scopes that a name map describes; each ``*`` of a path stands for one component.
 
     Args:
@@ -39,6 +39,7 @@ def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[
         )
     paths = {prefix for unit in units for path in _paths(unit) for prefix in _prefixes(path, "/")}
     there = {prefix for group in groups for name in _names(group) for prefix in _prefixes(name, "./")}
+    labels = {group.label: group.name for group in groups if group.is_named}
     found: dict[str, Scope] = {}
     for path, name in names.items():
         if not isinstance(path, str) or not isinstance(name, str):
@@ -72,6 +73,8 @@ def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Iterable[
             meant = name
             for word in words:
                 meant = meant.replace("*", word, 1)
+            if meant not in there and meant in labels:
+                meant = labels[meant]
             if meant not in there:
                 raise MissingInCheckpoint(
                     f"names= takes {prefix!r} from {meant!r}",

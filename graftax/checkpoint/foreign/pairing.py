@@ -96,9 +96,12 @@ class Pairing:
         return self.pair([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
 
     def _pair_by_labels(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
-        """Pair layers with the same given name."""
-        for _, unit in units:
-            same = [group for _, group in groups if unit.label and group.label == unit.label]
+        """Pair layers with the same given name, which may be that of an attribute."""
+        for parts, unit in units:
+            names = {unit.label, *parts[-1:]} - {""}
+            same = [
+                group for _, group in groups if group.label in names and (group.label == unit.label or group.is_named)
+            ]
             if len(same) == 1 and id(same[0]) not in pairs.taken():
                 pairs.add(unit, same[0])
         return without(units, pairs), without(groups, pairs)

@@ -13,6 +13,7 @@ import numpy as np
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.foreign.foreign_array import ForeignArray
 from graftax.checkpoint.foreign.naming import Components, components_of_names, components_of_path
+from graftax.checkpoint.foreign.numbering import stem_of
 from graftax.core.typedefs import Shape
 from graftax.variables.variable import Variable
 
@@ -76,7 +77,7 @@ class Group:
         name: The name of the layer.
         arrays: The arrays.
         position: The place of the first one in the file.
-        label: The given name of the layer. Defaults to none.
+        label: The ``name`` of the layer, given or numbered. Defaults to none.
         tied: The arrays that share the memory of earlier ones. Defaults to none.
     """
 
@@ -85,6 +86,11 @@ class Group:
     position: int
     label: str = ""
     tied: frozenset[str] = frozenset()
+
+    @property
+    def is_named(self) -> bool:
+        """Return True if somebody gave the layer its ``name``: it is not the class with a number."""
+        return self.label != "" and stem_of(self.label) != stem_of(self.name.rpartition("/")[2])
 
     def shapes(self) -> str:
         """Return the shapes that it has, for messages."""

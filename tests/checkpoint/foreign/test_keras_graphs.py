@@ -116,3 +116,42 @@ def test_models_in_a_model_are_named(suffix, tmp_path):
     with pytest.raises(gx.errors.MissingInCheckpoint, match="neither names nor order decide"):
         compare(nested, suffix, tmp_path)
     compare(nested, suffix, tmp_path, names={"layers/3": "functional", "layers/4": "sequential"})
+
+
+def skip_branch(lib, names):
+    given = lib.Input((WIDTH,))
+    skip = lib.layers.Dense(WIDTH, name=names[0])(given)
+    h = given
+    for name in names[1:]:
+        h = lib.layers.Dense(WIDTH, name=name, activation="tanh")(h)
+    return lib.Model(given, lib.layers.Add()([h, skip]))
+
+
+class NoGraph(gx.Model):
+    def __init__(self, names):
+        super().__init__()
+        self.order = names
+        for i, name in enumerate(names):
+            setattr(self, name, layers.Dense(WIDTH, activation="tanh" if i else None))
+
+    def call(self, x):
+        h = x
+        for name in self.order[1:]:
+            h = getattr(self, name)(h)
+        return h + getattr(self, self.order[0])(x)
+
+
+@pytest.mark.parametrize("suffix", [".weights.h5", ".keras"])
+def test_a_model_that_is_no_graph_has_the_names_of_the_layers(suffix, tmp_path):
+    names = ["skip", "one", "two", "three"]
+    theirs = skip_branch(keras, names)
+    path = str(tmp_path / f"net{suffix}")
+    theirs.save(path) if suffix == ".keras" else theirs.save_weights(path)
+    same, other = NoGraph(names), NoGraph(["short", "a", "b", "c"])
+    same(X), other(X)
+    gx.checkpoint.load_foreign(path, same)
+    np.testing.assert_allclose(same(X), np.asarray(theirs(X)), rtol=2e-5, atol=2e-5)
+    with pytest.warns(UserWarning, match=r"(?s)graph of Keras with branches.*short, a, b, c have the order.*names="):
+        gx.checkpoint.load_foreign(path, other)
+    gx.checkpoint.load_foreign(path, other, names=dict(zip(other.order, names, strict=True)))
+    np.testing.assert_allclose(other(X), np.asarray(theirs(X)), rtol=2e-5, atol=2e-5)
