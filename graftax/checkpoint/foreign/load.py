@@ -9,14 +9,21 @@ from typing import NamedTuple
 
 from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import CASTS, MODES
-from graftax.checkpoint.foreign.branches import warn_of_branches
+from graftax.checkpoint.foreign.doubts import warn_of_doubts
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
-from graftax.checkpoint.foreign.name_map import Scope, is_within, rest_of, scopes_of, split_groups, split_units
-from graftax.checkpoint.foreign.naming import components_of_names, components_of_path, components_of_paths
+from graftax.checkpoint.foreign.name_map import (
+    Scope,
+    is_within,
+    named_groups,
+    named_units,
+    scopes_of,
+    split_groups,
+    split_units,
+)
+from graftax.checkpoint.foreign.naming import components_of_path
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.pairing import Pairing
-from graftax.checkpoint.foreign.pairs import Groups, Pairs
-from graftax.checkpoint.foreign.pairs import Units as NamedUnits
+from graftax.checkpoint.foreign.pairs import Pairs
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
 from graftax.checkpoint.foreign.settings import differing_settings
 from graftax.checkpoint.foreign.sources import SOURCES, source_of
@@ -187,17 +194,18 @@ class _Loading:
             given_away = frozenset() if scoped.scope.path else away
             pairing = self._pairing(units, groups, given_away)
             self._pairs.made |= pairing.pair(
-                _named_units(scoped.units, scoped.scope.path), _named_groups(scoped.groups, scoped.scope.name)
+                named_units(scoped.units, scoped.scope.path), named_groups(scoped.groups, scoped.scope.name)
             ).made
         taken = self._pairs.taken()
         self._pairs.units = [unit for unit in units if id(unit) not in self._pairs.made]
         self._pairs.groups = [group for group in first if id(group) not in taken]
         self._take_shared(units, groups, twins)
-        if self._source.by_depth and not names and not any(node._gx_parts_by_depth() for _, node in self._modules):
-            warn_of_branches(self._file, [(unit, group) for unit, group, _ in self._pairs.made.values()])
+        made = [(unit, group) for unit, group, _ in self._pairs.made.values()]
+        is_told = bool(names) or any(node._gx_parts_by_depth() for _, node in self._modules)
+        warn_of_doubts(self._report.source, self._file, made, is_told)
 
     def _pairing(self, units: list[Unit], groups: list[Group], given_away: frozenset[int] = frozenset()) -> Pairing:
-        here, there = _named_units(units), _named_groups(groups)
+        here, there = named_units(units), named_groups(groups)
         return Pairing(here, there, self._file.keeps_order, self._source.by_name, given_away)
 
     def _common_root(self, units: list[Unit], groups: list[Group]) -> str:
@@ -213,7 +221,7 @@ class _Loading:
     def _take_shared(self, units: list[Unit], groups: list[Group], twins: list[Group]) -> None:
         """Let units share a group: a unit with its name, although ``names`` maps it to another one; untied weights."""
         pairing = self._pairing(units, groups)
-        found = pairing.pair(_named_units(self._pairs.units), _named_groups(twins))
+        found = pairing.pair(named_units(self._pairs.units), named_groups(twins))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]
         by_name = {components_of_path(group.name.replace(".", "/")): group for group in groups}
@@ -224,7 +232,7 @@ class _Loading:
                 self._pairs.units.remove(unit)
                 self._pairs.groups = [other for other in self._pairs.groups if other is not group]
         if len(self._pairs.units) < was:  # once more, since fewer candidates can make a pairing unique
-            found = pairing.pair(_named_units(self._pairs.units), _named_groups(self._pairs.groups))
+            found = pairing.pair(named_units(self._pairs.units), named_groups(self._pairs.groups))
             self._pairs.made |= found.made
             self._pairs.units, self._pairs.groups = found.units, found.groups
 
@@ -329,6 +337,9 @@ class _Loading:
             below = {name.partition(".")[0]: tuple(name.split(".")[1:]) for name in able}
             if len(below) > 1 and set(below.values()) == {components_of_path(unit.path)}:  # such as an average
                 return f'names={{"": {able[0].partition(".")[0]!r}}}, mode="cover", for that part of the file'
+            if not unit.kind and not able:
+                shape = tuple(unit.parts[0].variable.shape)
+                able = [one.name for group in unused for one in group.arrays.values() if one.shape == shape]
             if able:
                 names = {**self._names, unit.path: able[0]}
                 return f"names={names!r}, if the two belong together; graftax ckpt show lists both"
@@ -358,16 +369,6 @@ _PLAIN = (
     "plain weights: gx.ungraft(model), and save again; or the same creators in the program, and "
     "gx.Checkpoint(model=model).restore(path)"
 )
-
-
-def _named_units(units: list[Unit], prefix: str = "") -> NamedUnits:
-    paths = components_of_paths([rest_of(unit.path, prefix) for unit in units])
-    return list(zip(paths, units, strict=True))
-
-
-def _named_groups(groups: list[Group], prefix: str = "") -> Groups:
-    names = components_of_names([rest_of(group.name, prefix) for group in groups])
-    return list(zip(names, groups, strict=True))
 
 
 def _read_once(read: dict[int, HostArray], array: ForeignArray) -> HostArray:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from graftax.checkpoint.foreign.naming import components_of_names, components_of_paths
+from graftax.checkpoint.foreign.pairs import Groups, Units
 from graftax.checkpoint.foreign.unit import Group, Part, Unit
 from graftax.checkpoint.nearest import nearest
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint
@@ -125,6 +127,18 @@ def is_within(name: str, prefix: str) -> bool:
 def rest_of(name: str, prefix: str) -> str:
     """Return the rest of a name after a prefix."""
     return name[len(prefix) :].lstrip("./") if prefix else name
+
+
+def named_units(units: list[Unit], prefix: str = "") -> Units:
+    """Return units with the rest of their paths after a prefix."""
+    paths = components_of_paths([rest_of(unit.path, prefix) for unit in units])
+    return list(zip(paths, units, strict=True))
+
+
+def named_groups(groups: list[Group], prefix: str = "") -> Groups:
+    """Return groups with the rest of their names after a prefix."""
+    names = components_of_names([rest_of(group.name, prefix) for group in groups])
+    return list(zip(names, groups, strict=True))
 
 
 def _of_one_array(part: Part) -> Part:

@@ -41,10 +41,11 @@ class Orders:
         return not (self._are_crossed(chosen, others) or _have_other_names(chosen, names))
 
     def _are_crossed(self, chosen: list[tuple[Unit, Group]], others: list[tuple[Unit, Group]]) -> bool:
-        """Return True if pairs that the order did not make are in another order, with one of these between them."""
+        """Return True if pairs that the order did not make are in another order, with one that parts these."""
         crossed = [two for two in combinations(others, 2) if self._is_crossed(*two)]
         inverted = {id(pair[0]): pair for two in crossed for pair in two}
-        return any(self._is_crossed(one, other) for one in chosen for other in inverted.values())
+        counts = (sum(self._is_crossed(one, other) for one in chosen) for other in inverted.values())
+        return any(0 < count < len(chosen) for count in counts)  # what crosses all stands elsewhere as a whole
 
     def _is_crossed(self, one: tuple[Unit, Group], other: tuple[Unit, Group]) -> bool:
         there = self._is_before(one[1], other[1])

@@ -74,7 +74,7 @@ class Pairing:
         units, groups = _unwrap(units, groups)
         ours, theirs = group_by_first(units), group_by_first(groups)
         common = [name for name in ours if name in theirs and name != ""]
-        if common:
+        if common and not self._by_name:
             beside = self._names_beside(units, groups)
             common = names_that_count(common, *beside)
         for name in common:

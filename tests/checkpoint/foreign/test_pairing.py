@@ -209,3 +209,75 @@ def test_a_checkpoint_that_was_made_of_a_file_of_torch_keeps_its_layouts(tmp_pat
     report = gx.checkpoint.load_foreign(tmp_path / "net", module)
     assert report.source == "torch"
     np.testing.assert_array_equal(module.fc.kernel, kernel.T)
+
+
+class Own(gx.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+
+    def build(self, input_shape):
+        self.weight = self.add_weight((input_shape[-1], self.units), name="weight")
+
+    def call(self, x):
+        return x @ self.weight
+
+
+def test_a_square_matrix_for_an_own_weight_is_warned_of(tmp_path):
+    net = Parts(fc=Own(4))
+    net.fc(X)
+    matrix = np.arange(16, dtype="float32").reshape(4, 4)
+    np.savez(tmp_path / "net.npz", **{"fc.weight": matrix})
+    with pytest.warns(
+        UserWarning, match=r"fc/weight of layers of your own got a square matrix.*ops\.transpose\(weight\)"
+    ):
+        gx.checkpoint.load_foreign(tmp_path / "net.npz", net)
+    np.testing.assert_array_equal(net.fc.weight, matrix)
+
+
+def test_a_single_array_that_fits_is_named(tmp_path):
+    net = Parts(a=Own(3), b=Own(2))
+    net.a(X), net.b(X)
+    arrays = {
+        "x.weight": np.ones((4, 3), "float32"),
+        "x.bias": np.ones(3, "float32"),
+        "y.weight": np.ones((4, 2), "float32"),
+    }
+    np.savez(tmp_path / "net.npz", **arrays)
+    with pytest.raises(MissingInCheckpoint) as caught:
+        gx.checkpoint.load_foreign(tmp_path / "net.npz", net, mode="cover")
+    assert "names={'a/weight': 'x.weight'" in str(caught.value)
+
+
+def test_what_stands_elsewhere_as_a_whole_denies_no_order(tmp_path):
+    """The class token is first in torch and last here: the layers of the blocks are in the same order."""
+
+    class Net(Parts):
+        def __init__(self):
+            super().__init__(patches=layers.Dense(3), blocks=[Parts(up=dense()) for _ in range(2)])
+            self.token = gx.Variable(np.zeros((1, 7), "float32"))
+
+    net = built(Net())
+    arrays = {"cls_token": np.ones((1, 7), "float32"), "embed.weight": np.ones((3, 4), "float32")}
+    arrays |= {"embed.bias": np.ones(3, "float32")}
+    for i in range(2):
+        arrays |= {
+            f"layers.{i}.mlp.0.weight": np.full((4, 4), i, "float32"),
+            f"layers.{i}.mlp.0.bias": np.full(4, i, "float32"),
+        }
+    np.savez(tmp_path / "net.npz", **arrays)
+    gx.checkpoint.load_foreign(tmp_path / "net.npz", net)
+    assert [float(block.up.bias[0]) for block in net.blocks] == [0.0, 1.0]
+
+
+def test_a_checkpoint_of_a_whole_program_with_random_streams(tmp_path):
+    def made():
+        model = gx.Sequential([layers.Dense(3), layers.Dropout(0.1), layers.Dense(2)])
+        model(X)
+        return model
+
+    saved, model = made(), made()
+    gx.Checkpoint(model=saved).save(tmp_path / "step")
+    report = gx.checkpoint.load_foreign(tmp_path / "step", model)
+    assert [one.name for one in report.left_out] == ["model/layers/1/seed_generator/state"]
+    np.testing.assert_array_equal(model.layers[2].kernel, saved.layers[2].kernel)
