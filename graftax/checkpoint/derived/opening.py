@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.extract import part_of
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
-from graftax.checkpoint.index import Edge, Kind, NodeRecord
+from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.paths import unescape
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.subset import Spot, Subset
@@ -42,8 +43,10 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
     tree: dict[str, object] = {}
     spots = {name: Spot("/".join(name.split(separator)), "weight") for name in file.arrays}
     subset.check(spots.values())
-    for name, spot in spots.items():
-        if spot in subset:
+    taken = [name for name, spot in spots.items() if spot in subset]
+    slots = _slots_among(taken) if file.source == "graftax" else {}
+    for name in taken:
+        if name not in slots:
             *parents, last = name.split(separator)
             level = tree
             for part in parents:
@@ -60,16 +63,39 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
         raise ArgumentError(
             f"nothing to take from {file.path}", "--only and --skip leave nothing", f"graftax ckpt show {file.path}"
         )
-    sheet = Sheet()
+    sheet, places = Sheet(), dict[str, int]()
     for name, below in tree.items():
-        sheet.roots[unescape(name) if file.source == "graftax" else name] = _add_node(sheet, file, below, name)
+        sheet.roots[unescape(name) if file.source == "graftax" else name] = _add_node(sheet, file, below, name, places)
+    for path, (optimizer, slot, variable) in slots.items():
+        node = _add_node(sheet, file, path, path, places)
+        sheet.slots.append(SlotRecord(places[optimizer], unescape(slot), places[variable], node))
     return sheet
+
+
+_SLOT = re.compile(r"(.+?)/slots\(([^/]*)\)/(.+)")
+
+
+def _slots_among(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the arrays that are slots, with the paths of their optimizer, their name and the path of their Variable.
+
+    Where one of the two is not there, an array is no slot.
+    """
+    found = {name: match.groups() for name in names if (match := _SLOT.fullmatch(name)) is not None}
+    others = [name for name in names if name not in found]
+    holders = {"/".join(name.split("/")[:i]) for name in others for i in range(1, name.count("/") + 1)}
+    return {name: one for name, one in found.items() if one[0] in holders and one[2] in others}
 
 
 _RENAME = "another name for one of the two in the file"
 
 
-def _add_node(sheet: Sheet, file: ForeignFile, below: object, path: str) -> int:
+def _add_node(sheet: Sheet, file: ForeignFile, below: object, path: str, places: dict[str, int]) -> int:
+    """Add an array, or a tree of arrays, and return its node; places get the nodes by path."""
+    number = places[path] = _made_node(sheet, file, below, path, places)
+    return number
+
+
+def _made_node(sheet: Sheet, file: ForeignFile, below: object, path: str, places: dict[str, int]) -> int:
     if isinstance(below, str):
         array = file.arrays[below]
         sheet.tensors.append(Tensor.of(array.dtype, array.shape, array.read, below))
@@ -82,7 +108,10 @@ def _add_node(sheet: Sheet, file: ForeignFile, below: object, path: str) -> int:
     is_own = file.source == "graftax"
     is_list = sorted(below) == sorted(map(str, range(len(below))))
     edges: list[tuple[Edge, int]] = [
-        (int(name) if is_list else unescape(name) if is_own else name, _add_node(sheet, file, inner, f"{path}/{name}"))
+        (
+            int(name) if is_list else unescape(name) if is_own else name,
+            _add_node(sheet, file, inner, f"{path}/{name}", places),
+        )
         for name, inner in (sorted(below.items(), key=lambda one: int(one[0])) if is_list else below.items())
     ]
     record = file.facts.objects.get(path)
