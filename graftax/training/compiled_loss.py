@@ -135,6 +135,25 @@ def refuse_late(model: object, name: str, value: object, compile_arguments: Mapp
     )
 
 
+def refuse_setting(model: object, name: str, value: object) -> None:
+    """Raise if how steps run is assigned to an attribute of the model, as in Keras, and not given to `compile`.
+
+    Raises:
+        AssignmentError: it is.
+    """
+    is_count = name == "steps_per_execution" and isinstance(value, int) and not isinstance(value, bool)
+    if not is_count and not (name == "jit_compile" and (isinstance(value, bool) or value == "auto")):
+        return
+    raise AssignmentError(
+        f"{type(model).__name__}.{name} = {value!r:.60} after compile",
+        "fit uses what compile was given, and would not look at this"
+        if is_count
+        else "steps are always compiled, but where compile was given run_eagerly=True",
+        f"model.compile(model.optimizer, loss, {f'{name}={value}' if is_count else 'run_eagerly=True'}), with metrics= "
+        "as before: the optimizer goes on with its slots" + ("" if is_count else "; without it, they are compiled"),
+    )
+
+
 def _as_given(value: object, given: object) -> bool:
     """Tell whether a value is what `compile` was given, whose lists and dicts the model has copies of."""
     if type(value) is not type(given):

@@ -10,6 +10,7 @@ from graftax.core import tree, user_line
 from graftax.core.errors import GraftaxError
 from graftax.core.typedefs import VariableLike
 from graftax.training.arrays import as_arrays, is_numbers
+from graftax.training.sources.stored_rows import StoredRows
 
 
 class CopiedData:
@@ -64,7 +65,9 @@ def _is_still(given: Any, name: str, before: Any) -> bool:
 def _are_equal(now: Any, before: Any) -> bool:
     one, other = tree.flatten(now), tree.flatten(before)
     return len(one) == len(other) and all(
-        a is b or (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _are_same_numbers(a, b))
+        a is b
+        or isinstance(b, StoredRows)  # whose rows are read batch by batch
+        or (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _are_same_numbers(a, b))
         for a, b in zip(one, other, strict=True)
     )
 

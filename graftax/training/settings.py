@@ -13,6 +13,7 @@ from graftax.checkpoint.adapters_in_use import set_use
 from graftax.core import user_line
 from graftax.core.errors import GraftaxError
 from graftax.reparam.adapted import Adapted
+from graftax.training.hooks.plain_attributes import write_into
 from graftax.training.whole.adapted_layers import AdaptedLayers
 from graftax.training.whole.description import Describing
 from graftax.training.whole.differences import is_plain_object, left_out
@@ -45,7 +46,7 @@ class Settings:
         >>> settings.note()
         >>> dropout.rate = 0.5
         >>> settings.changed_values()
-        {'values': {'model.rate': 0.5}, 'lost': {}}
+        {'values': {'model.rate': 0.5}, 'lost': {}, 'written': []}
     """
 
     def __init__(self, roots: Callable[[], Mapping[str, Any]]) -> None:
@@ -68,10 +69,14 @@ class Settings:
                 self._begun[place] = value, _print_of(value)
         self._owners |= known
 
-    def changed_values(self) -> dict[str, dict[str, Any]]:
-        """Return descriptions of the values that have changed, by place; and types of those that have none."""
+    def changed_values(self) -> dict[str, Any]:
+        """Return descriptions of the values that have changed, by place; and types of those that have none.
+
+        And the places of arrays that were written to: they are the objects of the start, which others may hold, too.
+        """
         values: dict[str, Any] = {}
         lost: dict[str, str] = {}
+        written: list[str] = []
         for place, _, _, value in self._iterate_all():
             before = self._begun.get(place)
             if place not in self._taken and before is not None and not _has_changed(before, value):
@@ -85,13 +90,17 @@ class Settings:
                 lost[place] = type(value).__name__
             else:
                 values[place] = described
-        return {"values": values, "lost": lost}
+                if isinstance(value, np.ndarray) and before is not None and before[0] is value:
+                    written.append(place)
+        return {"values": values, "lost": lost, "written": written}
 
     def go_back(self, changed: Mapping[str, Any]) -> None:
         """Set the values of a result of `changed_values`; numbers and texts that are not in it, as before training."""
         for place, owner, name, value in list(self._iterate_all()):
             if place in changed["values"]:
-                _set(owner, name, value, _rebuilt(changed["values"][place]))
+                target = _rebuilt(changed["values"][place])
+                if place not in changed.get("written", ()) or not write_into(value, target):
+                    _set(owner, name, value, target)
             elif place in self._begun and type(begun := self._begun[place][0]) in _ATOMS:
                 _set(owner, name, value, begun)
 
@@ -116,7 +125,8 @@ class Settings:
             target = _rebuilt(described)
             self._taken.add(place)
             if place not in settings or _print_of(value) != _print_of(target):
-                _set(owner, name, value if place in settings else None, target)
+                if place not in changed.get("written", ()) or not write_into(value, target):
+                    _set(owner, name, value if place in settings else None, target)
                 told.append(f"{place} = {target!r:.60}")
         if told:
             log.info(

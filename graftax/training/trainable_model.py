@@ -10,7 +10,7 @@ from graftax.core.checked_calls import check_calls
 from graftax.core.undefined import undefined_error
 from graftax.layers.table_columns import KnowsColumns
 from graftax.metrics.metric import Metric
-from graftax.training.compiled_loss import COMPILED, refuse_late
+from graftax.training.compiled_loss import COMPILED, refuse_late, refuse_setting
 from graftax.training.executions import CompiledSteps
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -66,6 +66,8 @@ class TrainableModel(SavingMixin):
         raise undefined_error(self, "reset_metrics()")
 
     def _gx_given(self, name: str, value: object) -> Any:
+        if self._gx_objectives is not None and name in ("steps_per_execution", "jit_compile"):
+            refuse_setting(self, name, value)
         if name in COMPILED and self._gx_objectives is not None and not hasattr(self, name):
             refuse_late(self, name, value, self._gx_objectives.given_arguments())
         return super()._gx_given(name, value)

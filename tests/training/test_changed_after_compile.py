@@ -22,6 +22,8 @@ def _model(**options):
         ("loss_weights", [2.0]),
         ("weighted_metrics", ["mae"]),
         ("run_eagerly", True),
+        ("jit_compile", False),
+        ("jit_compile", "auto"),
     ],
     ids=str,
 )
@@ -31,6 +33,14 @@ def test_refused(name, value):
         setattr(model, name, value)
     assert "model.compile(model.optimizer, " in caught.value.instead
     assert not hasattr(model, name)
+
+
+def test_the_number_of_steps_of_a_run():
+    model = _model()
+    with pytest.raises(AssignmentError, match="Sequential.steps_per_execution = 4 after compile") as caught:
+        model.steps_per_execution = 4
+    assert "loss, steps_per_execution=4)" in caught.value.instead
+    assert model.steps_per_execution == 1
 
 
 def test_what_is_said_works():

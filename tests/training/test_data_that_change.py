@@ -173,3 +173,15 @@ def test_a_list_that_becomes_ragged_is_told_and_the_run_goes_on():
 
     with pytest.warns(UserWarning, match="y, a list, has changed"):
         assert losses("y", data, [Longer()]) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_a_table_beside_arrays_that_do_not_change_is_not_told(dtype):
+    pandas = pytest.importorskip("pandas")
+    given, column = gx.Input((1,), name="a"), gx.Input((1,), name="b")
+    model = gx.Model({"a": given, "b": column}, gx.layers.Dense(1)(given + column))
+    model.compile("sgd", "mse")
+    x = {"a": np.ones((4, 1), dtype), "b": pandas.DataFrame({"b": np.arange(4.0)})}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(x, np.ones((4, 1)), epochs=2, verbose=0, callbacks=[gx.callbacks.LambdaCallback()])

@@ -88,21 +88,25 @@ class PlainAttributes:
             for name, value in self._begun.items()
             if _is_plain(found := _tell_state(value, elsewhere))
         }
+        self._objects = dict(_objects_in(self._begun))  # which others may hold, too, as the data of the run
         self._contents = {name: _contents(value) for name, value in self._begun.items() if name not in self._values}
 
     def get_state(self) -> dict[str, Any] | None:
         """Return the changed values by name, and names and types of those that cannot be saved; None for no changes."""
         kept: dict[str, Any] = {}
         lost: dict[str, str] = {}
+        written: list[list[Any]] = []  # places of objects that are those of the start
         elsewhere = self._ids_saved_elsewhere()
         for name, value in _attributes(self.callback, self._but):
             if _is_plain(found := _tell_state(value, elsewhere)):
                 now = _copy_as_plain(found)
                 if name not in self._values or not _is_equal(now, self._values[name]):
                     kept[name] = now
+                    inside = _objects_in({name: value})
+                    written += [list(place) for place, one in inside if self._objects.get(place) is one]
             elif id(value) not in elsewhere and self._has_changed(name, value):
                 lost[name] = type(value).__name__
-        return {"attributes": kept, "lost": lost} if kept or lost else None
+        return {"attributes": kept, "lost": lost, "written": written} if kept or lost else None
 
     def _has_changed(self, name: str, value: object) -> bool:
         """Tell whether an attribute that cannot be saved is another than at the start, or has changed."""
@@ -126,8 +130,9 @@ class PlainAttributes:
             tells: Whether to warn. Defaults to True.
         """
         held = vars(self.callback)
+        written = frozenset(map(tuple, state.get("written", ())))  # which earlier versions do not have
         for name, value in state["attributes"].items():
-            held[name] = _restore_value(held.get(name), value)
+            held[name] = _restore_value(held.get(name), value, (name,), written)
             self._values.pop(name, None)  # it is saved again, even if it does not change any more
         if state["lost"] and tells:
             self._told |= state["lost"].keys()
@@ -205,8 +210,15 @@ def _is_to_tell(part: object) -> bool:
     return isinstance(part, kinds)
 
 
-def _restore_value(current: Any, value: Any) -> Any:
-    """Return what a result of `_tell_state` stands for: existing Variables and generators get their values back."""
+def _restore_value(current: Any, value: Any, place: tuple[Any, ...], written: frozenset[tuple[Any, ...]]) -> Any:
+    """Return what a result of `_tell_state` stands for: existing Variables and generators get their values back.
+
+    Args:
+        current: What is there.
+        value: The result.
+        place: The name of the attribute, and the keys below it.
+        written: The places whose arrays, lists and dicts were written to, so that those that are there are, too.
+    """
     if type(value) is dict and set(value) == {_VALUE}:
         if isinstance(current, Variable) and current.shape == value[_VALUE].shape:
             current.assign(value[_VALUE])
@@ -222,12 +234,41 @@ def _restore_value(current: Any, value: Any) -> Any:
         return current
     if type(value) is dict:
         there = current if isinstance(current, Mapping) else {}
-        return {key: _restore_value(there.get(key), part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
+        value = {key: _restore_value(there.get(key), part, (*place, key), written) for key, part in value.items()}
+    elif isinstance(value, list | tuple):
         rest = [None] * len(value)
         beside = [*current, *rest] if isinstance(current, list | tuple) else rest
-        return type(value)(_restore_value(one, part) for one, part in zip(beside, value, strict=False))
-    return value
+        parts = enumerate(zip(beside, value, strict=False))
+        value = type(value)(_restore_value(one, part, (*place, i), written) for i, (one, part) in parts)
+    return current if place in written and write_into(current, value) else value
+
+
+def _objects_in(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], object]]:
+    """Yield arrays, lists and dicts with their places: those that others may hold as well, and see written to."""
+    if place and type(value) in (np.ndarray, list, dict):
+        yield place, value
+    if type(value) in (list, tuple, dict) and len(place) <= MAX_DEPTH // 2:
+        for key, part in value.items() if type(value) is dict else enumerate(value):
+            yield from _objects_in(part, (*place, key))
+
+
+def write_into(current: Any, value: Any) -> bool:
+    """Give an array, a list or a dict the content of another one, and return whether that was possible.
+
+    Whoever holds it, as the data of the run or a loader does, sees what is there, as in a run that was not interrupted.
+    """
+    if current is value:
+        return True
+    if isinstance(current, np.ndarray) and isinstance(value, np.ndarray):
+        if (current.shape, current.dtype) != (value.shape, value.dtype) or not current.flags.writeable:
+            return False
+        current[...] = value
+        return True
+    if type(current) is not type(value) or type(value) not in (list, dict):
+        return False
+    current.clear()
+    current.update(value) if isinstance(current, dict) else current.extend(value)
+    return True
 
 
 def _contents(value: object) -> object:
