@@ -172,7 +172,7 @@ def test_attributes_that_building_sets_are_no_changes():
     settings.note()
     layer(X)
     settings.note()
-    assert settings.changed_values() == {"values": {}, "lost": {}}
+    assert settings.changed_values() == {"values": {}, "lost": {}, "written": []}
     layer.later = 3
     settings.note()
     assert settings.changed_values()["values"] == {"model.later": 3}
@@ -184,4 +184,4 @@ def test_an_object_in_a_list_counts_with_what_is_in_it():
     settings = Settings(lambda: {"model": layer})
     settings.note()
     layer.parts[0].k = 2
-    assert settings.changed_values() == {"values": {}, "lost": {"model.parts": "list"}}
+    assert settings.changed_values() == {"values": {}, "lost": {"model.parts": "list"}, "written": []}
