@@ -184,4 +184,10 @@ def test_a_table_beside_arrays_that_do_not_change_is_not_told(dtype):
     x = {"a": np.ones((4, 1), dtype), "b": pandas.DataFrame({"b": np.arange(4.0)})}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.fit(x, np.ones((4, 1)), epochs=2, verbose=0, callbacks=[gx.callbacks.LambdaCallback()])
+        model.fit(
+            x,
+            np.ones((4, 1)),
+            epochs=2,
+            verbose=0,
+            callbacks=[gx.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: None)],
+        )
