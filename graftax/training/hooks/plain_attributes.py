@@ -264,11 +264,14 @@ def write_into(current: Any, value: Any) -> bool:
             return False
         current[...] = value
         return True
-    if type(current) is not type(value) or type(value) not in (list, dict):
-        return False
-    current.clear()
-    current.update(value) if isinstance(current, dict) else current.extend(value)
-    return True
+    if type(current) is dict and type(value) is dict:
+        current.clear()
+        current.update(value)
+        return True
+    if type(current) is list and type(value) is list:
+        current[:] = value
+        return True
+    return False
 
 
 def _contents(value: object) -> object:
