@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import pairwise
 
 from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
 from graftax.checkpoint.foreign.numbering import names_that_count, stem_of
@@ -24,6 +24,14 @@ class Orders:
         self._place = {id(unit): place for place, unit in enumerate(units)}
         self._keeps_order = keeps_order
 
+    def key(self, parts: Components, group: Group) -> tuple[object, ...]:
+        """Return what groups are sorted by, from the rest of their names."""
+        return (group.position,) if self._keeps_order else natural_key(parts)
+
+    def are_known(self, names: Sequence[Components]) -> bool:
+        """Return True if groups with these names, one after the other, are in the order of definition."""
+        return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
+
     def agree(self, units: Units, groups: Groups, by_order: set[int], pairs: Pairs) -> bool:
         """Return False if names, or other pairs, say that the order on both sides is not the same.
 
@@ -42,10 +50,9 @@ class Orders:
 
     def _are_crossed(self, chosen: list[tuple[Unit, Group]], others: list[tuple[Unit, Group]]) -> bool:
         """Return True if pairs that the order did not make are in another order, with one that parts these."""
-        crossed = [two for two in combinations(others, 2) if self._is_crossed(*two)]
-        inverted = {id(pair[0]): pair for two in crossed for pair in two}
-        counts = (sum(self._is_crossed(one, other) for one in chosen) for other in inverted.values())
-        return any(0 < count < len(chosen) for count in counts)  # what crosses all stands elsewhere as a whole
+        counts = [(sum(self._is_crossed(one, other) for one in chosen), other) for other in others]
+        parting = [other for count, other in counts if 0 < count < len(chosen)]  # what crosses all stands elsewhere
+        return any(self._is_crossed(one, other) for one in parting for other in others)
 
     def _is_crossed(self, one: tuple[Unit, Group], other: tuple[Unit, Group]) -> bool:
         there = self._is_before(one[1], other[1])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TypeVar
 
-from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
+from graftax.checkpoint.foreign.naming import Components, natural_key
 from graftax.checkpoint.foreign.numbering import Siblings, names_that_count
 from graftax.checkpoint.foreign.order import Orders
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units, group_by_first, without
@@ -41,7 +40,6 @@ class Pairing:
         self._beside_ours = Siblings(self._ours.values())
         self._beside_theirs = Siblings(self._theirs.values())
         self._orders = Orders([unit for _, unit in units], keeps_order)
-        self._keeps_order = keeps_order
         self._by_name = by_name
         self._given_away = given_away
 
@@ -61,7 +59,7 @@ class Pairing:
         if not self._by_name:
             rest_units, rest_groups = self._pair_by_labels(pairs, rest_units, rest_groups)
             rest_units, rest_groups = self._pair_by_names_inside(pairs, rest_units, rest_groups)
-            by_order = _ByOrder(self._orders, self._keeps_order, pairs)
+            by_order = _ByOrder(self._orders, pairs)
             for by_kind in (True, False):
                 rest_units, rest_groups = by_order.pair(rest_units, rest_groups, by_kind)
         pairs.units = [unit for _, unit in rest_units]
@@ -109,22 +107,16 @@ class Pairing:
     def _pair_by_names_inside(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
         """Pair parts of another name if the same names are inside, in their order: `blocks/0/fc2`, `layer.0.fc2`."""
         ours = _parts_by_names_inside(units)
-        theirs = _parts_by_names_inside(sorted(groups, key=lambda entry: self._key(entry[0], entry[1])))
+        theirs = _parts_by_names_inside(sorted(groups, key=lambda entry: self._orders.key(*entry)))
         for inside, here in ours.items():
             there = theirs.get(inside, {})
-            if len(here) != len(there) or not self._is_ordered([(name,) for name in there]):
+            if len(here) != len(there) or not self._orders.are_known([(name,) for name in there]):
                 continue
             found = [self._pair_within(*both) for both in zip(here.values(), there.values(), strict=True)]
             if all(len(one.made) == len(part) for one, part in zip(found, here.values(), strict=True)):
                 for one in found:
                     pairs.made |= one.made
         return without(units, pairs), without(groups, pairs)
-
-    def _key(self, parts: Components, group: Group) -> tuple[object, ...]:
-        return (group.position,) if self._keeps_order else natural_key(parts)
-
-    def _is_ordered(self, names: list[Components]) -> bool:
-        return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
 
 
 # --- order and shapes -------------------------------------------------------------------------------------------------
@@ -133,9 +125,8 @@ class Pairing:
 class _ByOrder:
     """The search for pairs by shapes, and by the order of definition where several fit."""
 
-    def __init__(self, orders: Orders, keeps_order: bool, pairs: Pairs) -> None:
+    def __init__(self, orders: Orders, pairs: Pairs) -> None:
         self._orders = orders
-        self._keeps_order = keeps_order
         self._pairs = pairs
         self._disproved: set[int] = set()  # units of which the order on both sides is not the same
 
@@ -147,7 +138,7 @@ class _ByOrder:
             groups: The groups.
             by_kind: Whether a name that is that of a class of layers excludes other classes.
         """
-        groups = sorted(groups, key=lambda g: g[1].position if self._keeps_order else natural_key(g[0]))
+        groups = sorted(groups, key=lambda entry: self._orders.key(*entry))
         before = dict(self._pairs.made)
         while True:
             classes = self._pair_once(units, groups, by_kind)
@@ -204,16 +195,13 @@ class _ByOrder:
         is_class = len(candidates) == len(rivals) and all(one == same[0] for one in same)
         if any(id(one) in self._disproved for one in rivals):
             return []
-        if candidates and is_class and self._is_ordered([parts for parts, _ in candidates]):
+        if candidates and is_class and self._orders.are_known([parts for parts, _ in candidates]):
             return [(u, group) for u, (_, group) in zip(rivals, candidates, strict=True)]
         return []
 
-    def _is_ordered(self, names: list[Components]) -> bool:
-        return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
-
     def _pair_in_order(self, units: Units, groups: Groups) -> set[int]:
         """Pair them in order if all match (units that are not selected need not match), and return the units."""
-        if len(units) != len(groups) or not self._is_ordered([parts for parts, _ in groups]):
+        if len(units) != len(groups) or not self._orders.are_known([parts for parts, _ in groups]):
             return set()
         if any(id(unit) in self._disproved for _, unit in units):
             return set()
