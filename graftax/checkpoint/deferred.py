@@ -99,7 +99,8 @@ class Deferred:
             self._compare_settings(module)
         if isinstance(module, Adapted) and self.node is not None:
             self._use_as_saved(module, self.node)
-        if self._was_frozen and self.session.as_saved and isinstance(module, Module) and not module._gx_frozen:
+        freezes = self._was_frozen and self.session.as_saved and not self.session.is_as_begun(self._path, False)
+        if freezes and isinstance(module, Module) and not module._gx_frozen:
             set_frozen(module, True)
         elif self._earlier is not None:
             self._earlier.hung_on(module)

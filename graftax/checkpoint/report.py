@@ -26,6 +26,8 @@ from graftax.reparam.settings import text_of
 class Waiting(Protocol):
     """Values that wait for Variables that do not exist yet."""
 
+    begun_frozen: frozenset[str] | None
+
     @property
     def paths(self) -> tuple[str, ...]:
         """Return the paths whose values wait."""
@@ -189,6 +191,15 @@ class RestoreReport:
     def wait_for(self, waiting: Waiting) -> None:
         """Let ``deferred`` list the values that still wait there."""
         self._waiting = waiting
+
+    def leave_flags(self, begun_frozen: frozenset[str]) -> None:
+        """Let what is created later be trained as the program says, where the saved run had not changed that.
+
+        Args:
+            begun_frozen: The paths of what was frozen where the saved run began.
+        """
+        if self._waiting is not None:
+            self._waiting.begun_frozen = begun_frozen
 
     @door
     def assert_consumed(self) -> RestoreReport:

@@ -79,6 +79,8 @@ class Session:
         self.choices = choices
         self.as_saved = as_saved
         self.as_used = as_used
+        self.begun_frozen: frozenset[str] | None = None
+        """What was frozen where the saved run began: a saved flag like that is not restored. None for all flags."""
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []
@@ -352,12 +354,16 @@ class Session:
         undo(after)
         return error
 
+    def is_as_begun(self, path: str, trained: bool) -> bool:
+        """Return True if a saved flag is known to be that of the beginning of the saved run."""
+        return self.begun_frozen is not None and trained == (path not in self.begun_frozen)
+
     def _freeze(self, node: int, path: str, variable: Variable, was_below_frozen: bool) -> None:
         """Restore the ``trainable`` flag, if requested. A Variable that the program froze meanwhile stays frozen."""
         record, now = self.index.nodes[node], variable.trainability
-        if variable.role == "slot" or not is_different(record, now):
-            return
         trained: bool = record.payload[1]
+        if variable.role == "slot" or not is_different(record, now) or self.is_as_begun(path, trained):
+            return
         is_applied = self.as_saved and not (trained and now.frozen and not was_below_frozen)
         if is_applied:
             set_trainability(variable, trainability_as_saved(now, trained))

@@ -7,6 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from graftax import ops
+from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentTypeError
 from graftax.core.typedefs import Array, ArrayLike
 from graftax.layers.arguments import array_shape, single_shape
@@ -18,7 +19,8 @@ from graftax.layers.policy import DTypePolicy
 class Masking(Layer):
     """Makes a mask that hides each step whose features all have one value, and sets them to 0.
 
-    The layers and losses that follow get the mask, as from an `Embedding` with ``mask_zero``.
+    The layers and losses that follow get the mask, as from an `Embedding` with ``mask_zero``. Inputs are compared in
+    their own dtype, before they are cast to the compute dtype.
 
     Args:
         mask_value: The value of what is hidden; nan hides steps of nan. Defaults to 0.
@@ -51,8 +53,13 @@ class Masking(Layer):
             raise ArgumentTypeError(f"mask_value={mask_value!r:.60}", "it is one number", "mask_value=0.0")
         self.mask_value = number
 
+    @property
+    def _gx_call_dtype(self) -> None:
+        """Return None: rounded, other numbers would be equal to the value, or what is equal would not be."""
+
     def call(self, x: Array) -> Array:
-        return hide(x, self._mask_of(x))
+        hidden = hide(x, self._mask_of(x))
+        return ops.cast(hidden, self.compute_dtype) if is_floating(str(hidden.dtype)) else hidden
 
     def compute_mask(self, inputs: Array, mask: Array | None) -> Array:
         """Return True where a feature has another value, and where a mask that comes lets through."""

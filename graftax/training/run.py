@@ -13,6 +13,7 @@ from graftax.core.errors import StateError
 from graftax.core.undefined import undefined_error
 from graftax.metrics.metric import Metric
 from graftax.training.finished_run import describe_compiled
+from graftax.training.given_flags import GivenFlags
 from graftax.training.given_numbers import GivenNumbers
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
@@ -44,7 +45,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "is_saved", "settings", "numbers", "_at", "_is_whole", "_running", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "settings", "numbers", "flags", "_at", "_is_whole", "_running", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -60,6 +61,7 @@ class RunState(Module):
         self.is_saved = False  # whether a callback may save it at any time
         self.settings = Settings(self._with_settings)
         self.numbers = GivenNumbers(self.roots)
+        self.flags = GivenFlags(self._with_settings)
         self._is_whole = False  # whether a step was taken
         self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
         # for callbacks without a get_state of their own, by callback
@@ -97,9 +99,10 @@ class RunState(Module):
         return {name: root for name, root in self.roots().items() if root is not self}
 
     def note_program(self) -> None:
-        """Note settings and numbers as the program makes them, before callbacks or a checkpoint change them."""
+        """Note settings, numbers and flags as the program makes them, before callbacks or a checkpoint change them."""
         self.settings.note()
         self.numbers.note()
+        self.flags.note()
 
     def _make_retreat(self) -> Retreat:
         return Retreat(self.roots(), self._callback_states(), self.settings.changed_values())
@@ -161,6 +164,7 @@ class RunState(Module):
         if not self._is_whole:  # the first step has built all layers
             self._is_whole = True
             self.settings.note()
+            self.flags.note()
 
     def settle(self) -> None:
         """Count a step whose results are in place, but which an exception kept from being counted."""
@@ -258,6 +262,7 @@ class RunState(Module):
             "callbacks": states,
             "settings": self.settings.changed_values() if settings is None else settings,
             "numbers": self.numbers.given or {},
+            "frozen": self.flags.frozen,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -270,6 +275,7 @@ class RunState(Module):
         if "settings" in state:  # not in checkpoints of earlier versions
             self.settings.take(state["settings"])
         self.numbers.remember(state.get("numbers", {}))
+        self.flags.remember(state.get("frozen"))
 
     def _stateful_callbacks(self) -> list[tuple[str, int, Any]]:
         """Return the callbacks that have a state: the class, which one of that class, and what tells the state."""

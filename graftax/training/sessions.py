@@ -222,8 +222,9 @@ def session(
         manager = open_manager(resume, run._state, "resume=")
         if manager.latest() is not None:
             run._state.note_program()
-            report = manager.restore_latest(settings="program")
+            report = manager.restore_latest(settings="program", trainable="saved")
             run._state.numbers.choose()
+            run._state.flags.choose(report)
             warn_of_settings(report, manager.checkpoint.roots)
     with _reporting_failure(run):
         run._gx_begin()

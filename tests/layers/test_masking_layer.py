@@ -49,3 +49,28 @@ def test_bad_input_is_refused():
             layers.Masking(value)
     with pytest.raises(gx.errors.ShapeError, match="at least 2 axes"):
         layers.Masking()(np.ones(3, "float32"))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_data_of_any_dtype_are_compared_as_they_are(dtype, policy, compiled):
+    """The value is rounded as the data are, and nothing else is rounded: -1.1 has no place in 16 bits."""
+    x = np.array([[[0.5], [-1.1], [-1.1015625], [-1.099609375]]]).astype(dtype)
+    expected = x[..., 0] != np.dtype(dtype).type(-1.1)
+    model = gx.Sequential([layers.Masking(-1.1, dtype=policy), layers.GlobalAveragePooling1D(dtype="float32")])
+    with call_context() as context:
+        out = model.layers[0](x)
+        np.testing.assert_array_equal(context.mask_of(out), expected)
+        assert str(out.dtype) == model.layers[0].compute_dtype
+    call = gx.jit(lambda x: model(x)) if compiled else model
+    mean = x[expected].astype("float32").mean()
+    np.testing.assert_allclose(call(x)[0, 0], mean, rtol=5e-3)
+    np.testing.assert_allclose(model.predict(x, verbose=0)[0, 0], mean, rtol=5e-3)
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_small_numbers_are_no_zeros_in_mixed_precision(policy):
+    model = gx.Sequential([layers.Masking(dtype=policy), layers.GlobalAveragePooling1D(dtype="float32")])
+    x = np.float32([[[1.0], [1e-9], [2e-9], [3.0], [0], [0]]])
+    assert float(model(x)[0, 0]) == 1.0

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
 from graftax.checkpoint.foreign.numbering import names_that_count, stem_of
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
+
+Pair: TypeAlias = tuple[Unit, Group]
 
 
 class Orders:
@@ -32,29 +35,44 @@ class Orders:
         """Return True if groups with these names, one after the other, are in the order of definition."""
         return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
 
-    def agree(self, units: Units, groups: Groups, by_order: set[int], pairs: Pairs) -> bool:
+    def agree(self, units: Units, groups: Groups, by_order: set[int], unsure: set[int], pairs: Pairs) -> bool:
         """Return False if names, or other pairs, say that the order on both sides is not the same.
 
         Args:
             units: The units that had no partner before.
             groups: The groups that had none.
-            by_order: The units that were paired by order, by id.
+            by_order: Units of one class that were paired by order, by id.
+            unsure: The units of all these classes.
             pairs: All pairs.
         """
         if len(by_order) < 2:
             return True
         names = {id(unit): parts for parts, unit in units} | {id(group): parts for parts, group in groups}
-        chosen = [(unit, group) for unit, group, _ in pairs.made.values() if id(unit) in by_order]
-        others = [(unit, group) for unit, group, _ in pairs.made.values() if id(unit) not in by_order]
-        return not (self._are_crossed(chosen, others) or _have_other_names(chosen, names))
-
-    def _are_crossed(self, chosen: list[tuple[Unit, Group]], others: list[tuple[Unit, Group]]) -> bool:
-        """Return True if pairs that the order did not make are in another order, with one that parts these."""
+        made = [(unit, group) for unit, group, _ in pairs.made.values()]
+        chosen = [pair for pair in made if id(pair[0]) in by_order]
+        others = [pair for pair in made if id(pair[0]) not in by_order]
         counts = [(sum(self._is_crossed(one, other) for one in chosen), other) for other in others]
-        parting = [other for count, other in counts if 0 < count < len(chosen)]  # what crosses all stands elsewhere
-        return any(self._is_crossed(one, other) for one in parting for other in others)
+        parting = [other for count, other in counts if 0 < count < len(chosen)]
+        return not (
+            any(self._is_crossed(one, other) for one in parting for other in others)
+            or (not _are_numbered(chosen, names) and self._are_reversed(counts, len(chosen), unsure))
+            or _have_other_names(chosen, names)
+        )
 
-    def _is_crossed(self, one: tuple[Unit, Group], other: tuple[Unit, Group]) -> bool:
+    def _are_reversed(self, counts: list[tuple[int, Pair]], size: int, unsure: set[int]) -> bool:
+        """Return True if layers stand on the other side of a whole class, and no others say that they alone moved.
+
+        torch lists the parameters of a module before its layers, so these say nothing.
+        """
+        layers = [(count, other) for count, other in counts if other[0].kind]
+        certain = [other for _, other in layers if id(other[0]) not in unsure]
+        for one in (other for count, other in layers if count == size):
+            beside = [other for other in certain if other is not one]
+            if not beside or any(self._is_crossed(one, other) for other in beside):
+                return True
+        return False
+
+    def _is_crossed(self, one: Pair, other: Pair) -> bool:
         there = self._is_before(one[1], other[1])
         return there is not None and there != (self._place[id(one[0])] < self._place[id(other[0])])
 
@@ -68,7 +86,12 @@ class Orders:
         return natural_key(here) < natural_key(there) if is_order_known(here, there) else None
 
 
-def _have_other_names(chosen: list[tuple[Unit, Group]], names: dict[int, Components]) -> bool:
+def _are_numbered(chosen: list[Pair], names: dict[int, Components]) -> bool:
+    """Return True if the names of both sides tell the order by numbers."""
+    return all(is_order_known(names[id(a)], names[id(b)]) for pair in pairwise(chosen) for a, b in zip(*pair, strict=True))
+
+
+def _have_other_names(chosen: list[Pair], names: dict[int, Components]) -> bool:
     """Return True if a unit has the name of a group that another unit got, and would fit it; or the number of it."""
     words = [(_last(names[id(unit)]), _last(names[id(group)])) for unit, group in chosen]
     numbers = [(_number(here), _number(there)) for here, there in words]

@@ -142,7 +142,8 @@ class _ByOrder:
         before = dict(self._pairs.made)
         while True:
             classes = self._pair_once(units, groups, by_kind)
-            wrong = [ids for ids in classes if not self._orders.agree(units, groups, ids, self._pairs)]
+            unsure = set().union(*classes)
+            wrong = [ids for ids in classes if not self._orders.agree(units, groups, ids, unsure, self._pairs)]
             if not wrong:
                 return without(units, self._pairs), without(groups, self._pairs)
             self._disproved |= set().union(*wrong)

@@ -1,0 +1,69 @@
+"""Layers that are defined in another order than in the file: the order tells nothing, unless others say who moved."""
+
+import numpy as np
+import pytest
+
+import graftax as gx
+from graftax import layers
+from tests.checkpoint.foreign.test_pairing import Parts
+
+MissingInCheckpoint = gx.errors.MissingInCheckpoint
+Chain = list[tuple[str, int, int]]
+
+
+def file_of(chain: Chain, folder):
+    """A file of torch with Linears of these names and widths; the bias of each is its place."""
+    arrays = {}
+    for place, (name, inputs, outputs) in enumerate(chain):
+        arrays[f"{name}.weight"] = np.full((outputs, inputs), place, "float32")
+        arrays[f"{name}.bias"] = np.full(outputs, place, "float32")
+    np.savez(folder / "net.npz", **arrays)
+    return folder / "net.npz"
+
+
+def module_of(chain: Chain):
+    parts = {}
+    for name, inputs, outputs in chain:
+        parts[name] = layers.Dense(outputs)
+        parts[name].build((None, inputs))
+    return Parts(**parts)
+
+
+def loaded(theirs: Chain, ours: Chain, folder):
+    report = gx.checkpoint.load_foreign(file_of(theirs, folder), module_of(ours), source="torch")
+    return {one.path.partition("/")[0]: one.source.partition(".")[0] for one in report.restored}
+
+
+FORWARD = [("embed", 9, 5), ("a", 5, 5), ("b", 5, 5), ("c", 5, 5), ("fc", 5, 4)]
+OURS = [("table", 9, 5), ("first", 5, 5), ("second", 5, 5), ("third", 5, 5), ("out", 5, 4)]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("ends", [(True, True), (False, True), (True, False)], ids=["both", "last", "first"])
+def test_layers_defined_from_the_output_to_the_input_are_refused(ends, count, tmp_path):
+    first, last = ends
+    here, there = ([*side[:1] * first, *side[1 : 1 + count], *side[4:] * last] for side in (OURS, FORWARD))
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        loaded(there, here[::-1], tmp_path)
+    assert list(loaded(there, here, tmp_path).values()) == [name for name, _, _ in there]
+
+
+def test_two_classes_that_changed_places_are_refused(tmp_path):
+    there = [("a", 5, 5), ("b", 5, 5), ("c", 7, 7), ("d", 7, 7)]
+    here = [("w", 7, 7), ("x", 7, 7), ("y", 5, 5), ("z", 5, 5)]
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        loaded(there, here, tmp_path)
+
+
+def test_layers_that_moved_as_a_whole_keep_their_order(tmp_path):
+    """The others are in the same order on both sides: the norms of torch's TransformerEncoderLayer come last."""
+    there = [("qkv", 4, 12), ("linear1", 4, 8), ("linear2", 8, 4), ("a", 5, 5), ("b", 5, 5)]
+    here = [("before", 5, 5), ("behind", 5, 5), ("mix", 4, 12), ("up", 4, 8), ("down", 8, 4)]
+    found = loaded(there, here, tmp_path)
+    assert found == {"before": "a", "behind": "b", "mix": "qkv", "up": "linear1", "down": "linear2"}
+
+
+def test_numbers_on_both_sides_tell_the_order(tmp_path):
+    there = [("l1", 5, 5), ("l2", 5, 5), ("head", 5, 4)]
+    here = [("out", 5, 4), ("f1", 5, 5), ("f2", 5, 5)]
+    assert loaded(there, here, tmp_path) == {"out": "head", "f1": "l1", "f2": "l2"}
