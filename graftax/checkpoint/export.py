@@ -12,14 +12,14 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, to_bytes
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.files import FileSystem, storage_error, write_all
-from graftax.checkpoint.header_facts import KEY, expressions_error, facts_of
+from graftax.checkpoint.header_facts import HEAD_KEY, KEY, Head, expressions_error, facts_of
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.remote_storage import RemoteStorage
-from graftax.checkpoint.subset import Subset, find_saved_spot
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, find_saved_spot
 from graftax.core.errors import ArgumentError, DestinationExists
 
 SUFFIXES = (".npz", ".safetensors")
@@ -59,7 +59,8 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         refused = expressions_error(facts, tensors, path) if path.endswith(".npz") else None
         if refused is not None:
             raise refused
-        said = facts.to_text()
+        random = index.random if RANDOM_SPOT in subset else None
+        said = {KEY: facts.to_text(), HEAD_KEY: Head(index.step, index.meta, random).to_text()}
         loaded = load(reader, tensors.values())
     arrays = {path: loaded[tensor] for path, tensor in tensors.items()}
     if isinstance(place, RemoteStorage):
@@ -76,7 +77,7 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
     )
 
 
-def _write(path: str, arrays: dict[str, HostArray], save_id: bytes, said: str) -> None:
+def _write(path: str, arrays: dict[str, HostArray], save_id: bytes, said: dict[str, str]) -> None:
     fs = FileSystem()
     folder, name = os.path.split(os.path.abspath(path))
     staging = os.path.join(folder, f".{name}.tmp-{os.urandom(8).hex()}")
@@ -113,9 +114,9 @@ def _write_npz(fs: FileSystem, descriptor: int, arrays: dict[str, HostArray]) ->
 
 
 def _write_safetensors(
-    fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes, said: str
+    fs: FileSystem, descriptor: int, arrays: dict[str, HostArray], save_id: bytes, said: dict[str, str]
 ) -> None:
     items = [Item(array.dtype.name, array.shape, name, to_bytes(array, name)) for name, array in arrays.items()]
     items.sort(key=lambda item: (item.nbytes % 64 != 0, -host_dtype(item.dtype).itemsize))
-    head = header(items, save_id, {KEY: said})
+    head = header(items, save_id, said)
     write_all(fs, descriptor, [memoryview(head), *(item.data for item in items)], 0)

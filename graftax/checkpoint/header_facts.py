@@ -1,14 +1,16 @@
-"""What a checkpoint says of objects besides arrays, in the header of a safetensors file: settings, adapters, flags.
+"""What a checkpoint says besides arrays, in the header of a safetensors file: settings, adapters, flags; step and seed.
 
 Without it, the parts of an expression would be arrays of which nobody knows what they make.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from graftax.checkpoint import values
 from graftax.checkpoint.damaged import corrupt_error
 from graftax.checkpoint.decode_records import node_record
 from graftax.checkpoint.index import Index, Kind, NodeRecord
@@ -17,7 +19,8 @@ from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.reparam.settings import is_same, text_of
 
 KEY = "graftax_objects"
-"""The entry of the metadata."""
+HEAD_KEY = "graftax_checkpoint"
+"""The entries of the metadata."""
 _PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
 _OURS = "graftax.reparam."
 
@@ -54,6 +57,41 @@ class Facts(NamedTuple):
 
 
 NONE = Facts({}, {})
+
+
+class Head(NamedTuple):
+    """The step of a checkpoint, the user's own values, and the state of the global seed."""
+
+    step: int | None = None
+    meta: Mapping[str, Any] = {}
+    random: Any = None
+
+    def to_text(self) -> str:
+        """Return it in letters, as the header of a file needs."""
+        found = [self.step, values.encode(dict(self.meta), "meta"), values.encode(self.random, "random")]
+        return base64.b64encode(values.pack(found)).decode()
+
+
+NO_HEAD = Head()
+
+
+def head_from_text(text: str, file: str) -> Head:
+    """Return what a header says, checked.
+
+    Raises:
+        CorruptMetadata: it is damaged or forged.
+    """
+    damaged = corrupt_error(f"{HEAD_KEY} in the header of {file}", "it is no step, values and seed of a checkpoint")
+    try:
+        found = values.unpack(base64.b64decode(text, validate=True))
+    except ValueError:
+        raise damaged from None
+    if type(found) is not list or len(found) != 3:
+        raise damaged
+    step, meta, random = found
+    if not (step is None or type(step) is int) or type(meta) is not dict:
+        raise damaged
+    return Head(step, meta, random)
 
 
 def facts_of(index: Index, leaves: Collection[int] | None = None) -> Facts:

@@ -193,12 +193,12 @@ class Session:
             name: getattr(self, name)
             for name in (
                 *("index", "mapped", "_given_away", "_paths", "choices", "as_saved", "as_used", "source"),
-                *("arrived", "retrained", "differing"),
+                *("arrived", "retrained", "differing", "begun_frozen"),
             )
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"lacking": {}, "source": None, **state})
+        self.__dict__.update({"lacking": {}, "source": None, "begun_frozen": None, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
         self._slots, self._marks, self._models, self.builds = {}, Marks(), [], 0
 

@@ -118,6 +118,16 @@ class Bidirectional(Layer):
             return merged
         return (*merged, *state) if self.merge_mode is None else (merged, *state)
 
+    def reset_state(self) -> None:
+        """Let the layers that keep their states start from zeros again.
+
+        Raises:
+            StateError: neither of them keeps one.
+        """
+        stateful = [one for one in (self.forward_layer, self.backward_layer) if getattr(one, "stateful", False)]
+        for one in stateful or [self.forward_layer]:
+            one.reset_state()
+
     def _merge(self, forward: Array, backward: Array) -> Any:
         if self.merge_mode == "concat":
             return ops.concatenate([forward, backward], axis=-1)

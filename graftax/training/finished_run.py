@@ -36,7 +36,7 @@ def tell_nothing_left(
         epochs: The number of epochs.
         before: The result of `describe_compiled` in the run that is resumed; empty in one of an earlier version.
         now: That of this program.
-        numbers: The numbers of optimizers that differ.
+        numbers: The numbers of optimizers, and the parts that are frozen, that differ, as text.
     """
     done = f"nothing left to do: epoch {epochs} of {epochs} is in {path!r}"
     names = dict.fromkeys([*before, *now]) if before else ()

@@ -73,8 +73,8 @@ class GivenFlags:
         """Keep what was frozen where the run that is resumed began, for `choose`; None if that is not known."""
         self._saved = None if saved is None else frozenset(saved)
 
-    def choose(self, report: RestoreReport, goes_on: bool = True) -> None:
-        """Train, after a restore of the saved flags, what the program trains, where nothing else had set the saved ones.
+    def choose(self, report: RestoreReport, goes_on: bool = True) -> list[str]:
+        """Train, after a restore, what the program trains, where nothing else had set the saved flags.
 
         What was frozen or unfrozen during the run that is resumed stays so; a warning tells if the program has changed
         it, too.
@@ -82,9 +82,12 @@ class GivenFlags:
         Args:
             report: The report of the restore, after which values may wait for what is not built yet.
             goes_on: Whether anything is left to train; else nothing is told. Defaults to True.
+
+        Returns:
+            What differs, as text.
         """
         if self._saved is None:
-            return
+            return []
         report.leave_flags(self._saved)
         chosen: list[str] = []
         kept: list[str] = []
@@ -106,16 +109,16 @@ class GivenFlags:
                 "otherwise than the first one. Instead, if the program is to count: model.freeze(...) or "
                 "model.unfreeze(...) in on_train_begin of a callback"
             )
+        return [f"{_some(told)} in this program" for told in (chosen, kept) if told]
 
     def _iterate(self) -> Iterator[tuple[str, Variable | Module]]:
         seen: set[int] = set()
         for root, one in self._roots().items():
             for edges, node in walk_with_edges(one) if isinstance(one, Module) else ():
-                is_asked = isinstance(node, Module) or (
-                    isinstance(node, Variable) and node.role not in _NEVER_TRAINED
-                )
-                if is_asked and id(node) not in seen:
-                    seen.add(id(node))
+                if id(node) in seen or not isinstance(node, Variable | Module):
+                    continue
+                seen.add(id(node))
+                if isinstance(node, Module) or node.role not in _NEVER_TRAINED:
                     yield "/".join([root, *map(str, edges)]), node
 
 

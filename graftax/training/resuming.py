@@ -98,8 +98,7 @@ def resume_run(run: Run, where: object, validation: Source | None = None) -> boo
             )
         raise
     is_finished = run.epoch >= run.params["epochs"]
-    numbers = run.numbers.choose(goes_on=not is_finished)
-    run.flags.choose(report, goes_on=not is_finished)
+    numbers = run.program.choose(report, goes_on=not is_finished)
     if is_finished:
         tell_nothing_left(os.fspath(latest.path), run.params["epochs"], run.compiled_before, run.compiled, numbers)
     warn_of_settings(report, roots, is_within_epoch=run.index > 0)

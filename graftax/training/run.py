@@ -13,8 +13,6 @@ from graftax.core.errors import StateError
 from graftax.core.undefined import undefined_error
 from graftax.metrics.metric import Metric
 from graftax.training.finished_run import describe_compiled
-from graftax.training.given_flags import GivenFlags
-from graftax.training.given_numbers import GivenNumbers
 from graftax.training.hooks.callback import Callback
 from graftax.training.hooks.callback_list import CallbackList
 from graftax.training.hooks.missing_callback import tell_missing
@@ -22,9 +20,9 @@ from graftax.training.hooks.own_attributes import OwnAttributes, adds_attributes
 from graftax.training.hooks.plain_attributes import PlainAttributes, defines_get_state
 from graftax.training.objectives import require_objectives
 from graftax.training.position import Position
+from graftax.training.program_at_start import ProgramAtStart
 from graftax.training.resumed_metrics import ROOT
 from graftax.training.retreat import Retreat, variables_of
-from graftax.training.settings import Settings
 from graftax.training.sources.iterable_source import go_to, position_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel
@@ -45,7 +43,7 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "is_saved", "settings", "numbers", "flags", "_at", "_is_whole", "_running", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "program", "_at", "_is_whole", "_running", "_waiting", "_plain"}
     )
 
     callbacks: list[Callback]
@@ -59,9 +57,7 @@ class RunState(Module):
         # of the compiled step that runs: the place of its mark, the mark before, how many steps it takes
         self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
-        self.settings = Settings(self._with_settings)
-        self.numbers = GivenNumbers(self.roots)
-        self.flags = GivenFlags(self._with_settings)
+        self.program = ProgramAtStart(self.roots, self._with_settings)
         self._is_whole = False  # whether a step was taken
         self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
         # for callbacks without a get_state of their own, by callback
@@ -99,13 +95,11 @@ class RunState(Module):
         return {name: root for name, root in self.roots().items() if root is not self}
 
     def note_program(self) -> None:
-        """Note settings, numbers and flags as the program makes them, before callbacks or a checkpoint change them."""
-        self.settings.note()
-        self.numbers.note()
-        self.flags.note()
+        """Note what the program gives, before callbacks or a checkpoint change it."""
+        self.program.note()
 
     def _make_retreat(self) -> Retreat:
-        return Retreat(self.roots(), self._callback_states(), self.settings.changed_values())
+        return Retreat(self.roots(), self._callback_states(), self.program.settings.changed_values())
 
     def begin_epoch(self, hooks: CallbackList) -> None:
         """Call `on_epoch_begin` of the callbacks.
@@ -130,7 +124,7 @@ class RunState(Module):
         finally:
             self.params["resumes_epoch"] = False
         retreat.go_back()
-        self.settings.go_back(retreat.settings)
+        self.program.settings.go_back(retreat.settings)
         self._give(retreat.states or [], tells=False)  # that was done when the run began
         self._at = self._at._replace(retreat=None)
 
@@ -163,8 +157,7 @@ class RunState(Module):
         self.params["step"] = self._at.step
         if not self._is_whole:  # the first step has built all layers
             self._is_whole = True
-            self.settings.note()
-            self.flags.note()
+            self.program.note_built()
 
     def settle(self) -> None:
         """Count a step whose results are in place, but which an exception kept from being counted."""
@@ -260,9 +253,8 @@ class RunState(Module):
             "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
             "callbacks": states,
-            "settings": self.settings.changed_values() if settings is None else settings,
-            "numbers": self.numbers.given or {},
-            "frozen": self.flags.frozen,
+            **self.program.get_state(),
+            **({} if settings is None else {"settings": settings}),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -272,10 +264,7 @@ class RunState(Module):
         self._at = Position(state["epoch"], index, state["step"], begun, state.get("logs", {}))
         self.params["step"] = self._at.step
         self._waiting = [list(one) for one in state["callbacks"]]
-        if "settings" in state:  # not in checkpoints of earlier versions
-            self.settings.take(state["settings"])
-        self.numbers.remember(state.get("numbers", {}))
-        self.flags.remember(state.get("frozen"))
+        self.program.set_state(state)
 
     def _stateful_callbacks(self) -> list[tuple[str, int, Any]]:
         """Return the callbacks that have a state: the class, which one of that class, and what tells the state."""

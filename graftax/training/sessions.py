@@ -223,8 +223,7 @@ def session(
         if manager.latest() is not None:
             run._state.note_program()
             report = manager.restore_latest(settings="program", trainable="saved")
-            run._state.numbers.choose()
-            run._state.flags.choose(report)
+            run._state.program.choose(report)
             warn_of_settings(report, manager.checkpoint.roots)
     with _reporting_failure(run):
         run._gx_begin()

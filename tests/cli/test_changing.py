@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import graftax as gx
+from graftax.cli.main import main
 
 KERNEL = "model/layers/0/kernel"
 
@@ -145,3 +146,17 @@ def test_convert_takes_names_with_dots_apart(ckpt):
     assert ckpt("convert", "t.safetensors", "--to", "x.npz")[0] == 2
     assert ckpt("convert", "a", "--to", "x.pt")[0] == 2
     assert ckpt("convert", "nothing.pt", "--to", "x")[0] == 5
+
+
+def test_a_new_path_below_nothing_is_explained(tmp_path, capsys):
+    path = str(tmp_path / "a")
+    gx.Checkpoint(model=gx.Sequential([gx.Input((4,)), gx.layers.Dense(3), gx.layers.Dense(2)])).save(path)
+    given = ["ckpt", "rename", path, "--to", str(tmp_path / "b"), "--map"]
+    assert main([*given, "model/body/head=model/layers/1"]) == 2
+    told = capsys.readouterr().err
+    assert "the new path 'model/body/head'" in told
+    assert "below 'model/body', which does not exist" in told
+    assert main([*given, "model/bl/*=model/layers/*"]) == 2
+    assert "the new path 'model/bl/0'" in capsys.readouterr().err
+    assert main([*given, "model/head=model/layers/1"]) == 0
+    assert main([*given[:-2], str(tmp_path / "c"), "--map", "model/bl=model/layers"]) == 0

@@ -53,3 +53,42 @@ def test_slots_without_their_variables_stay_arrays(tmp_path, capsys):
     capsys.readouterr()
     assert main(["ckpt", "show", again]) == 0
     assert "slots(momentum)" in capsys.readouterr().out
+
+
+def test_step_values_and_seed_are_kept(tmp_path, capsys):
+    first, again, file = (str(tmp_path / one) for one in ("first", "again", "file.safetensors"))
+    gx.set_random_seed(11)
+    model, _ = program("Adam")
+    gx.random.normal((2,))
+    meta = {"kinds": ("a", 2), "share": 0.5, "raw": b"x"}
+    gx.Checkpoint(model=model).save(first, step=7, meta=meta)
+    expected = gx.random.normal((2,))
+    assert main(["ckpt", "convert", first, "--to", file]) == 0
+    assert main(["ckpt", "convert", file, "--to", again]) == 0
+    assert main(["ckpt", "convert", first, "--to", str(tmp_path / "copy")]) == 0
+    for path in (again, str(tmp_path / "copy")):
+        gx.set_random_seed(3)
+        other, _ = program("Adam")
+        report = gx.Checkpoint(model=other).restore(path)
+        assert (report.step, report.meta, report.random) == (7, meta, True)
+        np.testing.assert_array_equal(gx.random.normal((2,)), expected)
+
+
+def test_a_part_has_no_seed(tmp_path, capsys):
+    first, again, file = (str(tmp_path / one) for one in ("first", "again", "file.safetensors"))
+    model, _ = program("Adam")
+    gx.Checkpoint(model=model).save(first, step=7)
+    assert main(["ckpt", "convert", first, "--to", file, "--only", "**/kernel"]) == 0
+    assert main(["ckpt", "convert", file, "--to", again]) == 0
+    report = gx.Checkpoint(model=model).restore(again, mode="overlap")
+    assert (report.step, report.random) == (7, None)
+
+
+@pytest.mark.parametrize("text", ["?", "AAAA", "k8DAgA==", "k6FhgMA=", "k8DAwA==", "k8CRAcA="])
+def test_a_forged_head_is_refused(text, tmp_path, capsys):
+    from safetensors.numpy import save_file
+
+    path = str(tmp_path / "forged.safetensors")
+    save_file({"model/kernel": np.ones(2, "float32")}, path, metadata={"graftax": "1", "graftax_checkpoint": text})
+    assert main(["ckpt", "convert", path, "--to", str(tmp_path / "out")]) == 3
+    assert "graftax_checkpoint in the header" in capsys.readouterr().err

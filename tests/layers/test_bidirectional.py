@@ -90,3 +90,19 @@ def test_bad_settings_are_refused():
         layers.Bidirectional(layers.Dense(3))
     with pytest.raises(gx.errors.ArgumentTypeError, match="initial_state of 1 parts"):
         layers.Bidirectional(layers.GRU(3))(X, initial_state=[np.zeros((2, 3), "float32")])
+
+
+def test_both_layers_begin_from_zeros_again():
+    layer = layers.Bidirectional(layers.GRU(3, stateful=True))
+    x = np.ones((2, 4, 3), "float32")
+    first = np.asarray(layer(x))
+    assert not np.array_equal(layer(x), first)
+    layer.reset_state()
+    np.testing.assert_array_equal(layer(x), first)
+    one = layers.Bidirectional(layers.GRU(3, stateful=True), backward_layer=layers.GRU(3, go_backwards=True))
+    first = np.asarray(one(x))
+    one(x)
+    one.reset_state()
+    np.testing.assert_array_equal(one(x), first)
+    with pytest.raises(gx.errors.StateError, match="starts from zeros at each call"):
+        layers.Bidirectional(layers.GRU(3)).reset_state()

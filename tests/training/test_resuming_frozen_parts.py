@@ -109,3 +109,10 @@ def test_sessions(was_frozen, is_built, tmp_path):
     first, second = run(before, 2), run(after, 3)
     assert np.array_equal(first.layers[0].kernel, second.layers[0].kernel) != was_frozen
     assert is_trained(second) == was_frozen
+
+
+def test_a_finished_run_tells_that_this_program_freezes_other_parts(tmp_path):
+    train(tmp_path, 2, "no")
+    with pytest.warns(UserWarning, match="nothing left to do.*model/layers/0/kernel frozen.* in this program"):
+        model = train(tmp_path, 2, "freeze")
+    assert not is_trained(model)

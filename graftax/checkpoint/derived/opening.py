@@ -12,7 +12,7 @@ from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.index import Edge, Kind, NodeRecord, SlotRecord
 from graftax.checkpoint.paths import unescape
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.subset import RANDOM_SPOT, Spot, Subset
 from graftax.core.errors import ArgumentError, KindMismatch
 
 
@@ -63,7 +63,9 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
         raise ArgumentError(
             f"nothing to take from {file.path}", "--only and --skip leave nothing", f"graftax ckpt show {file.path}"
         )
-    sheet, places = Sheet(), dict[str, int]()
+    head = file.head
+    random = head.random if RANDOM_SPOT in subset else None
+    sheet, places = Sheet(step=head.step, meta=dict(head.meta), random=random), dict[str, int]()
     for name, below in tree.items():
         sheet.roots[unescape(name) if file.source == "graftax" else name] = _add_node(sheet, file, below, name, places)
     for path, (optimizer, slot, variable) in slots.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from graftax.checkpoint.derived.sheet import Sheet
 from graftax.checkpoint.glob_pairs import expand, is_glob
@@ -110,7 +110,7 @@ def _put(sheet: Sheet, new: str, node: int, numbered: Collection[int]) -> None:
             raise RenameConflict(f"{new!r} is a root already", "two would have one name", f"--map OTHER={new}, too")
         sheet.roots[name] = node
         return
-    parent = _find_node(sheet, "/".join(parents))
+    parent = _find_parent(sheet, new, parents)
     if sheet.nodes[parent].kind.is_leaf:
         raise ArgumentError(
             f"{'/'.join(parents)!r} is an array",
@@ -123,6 +123,20 @@ def _put(sheet: Sheet, new: str, node: int, numbered: Collection[int]) -> None:
         raise ArgumentError(f"{new!r}", "items of a list have numbers", f"{'/'.join(parents)}/0")
     edge: Edge = int(last) if parent in numbered and last.isdecimal() else name
     sheet.set_edges(parent, [*sheet.nodes[parent].edges, (edge, node)])
+
+
+def _find_parent(sheet: Sheet, new: str, parents: Sequence[str]) -> int:
+    known = {path: node for node, path in sheet.paths().items()}
+    above = "/".join(parents)
+    if above not in known and sheet.roots.get(unescape(parents[0])) is not None:
+        there = next(one for i in range(len(parents), 0, -1) if (one := "/".join(parents[:i])) in known)
+        missing = "/".join(parents[: there.count("/") + 2])
+        raise ArgumentError(
+            f"the new path {new!r:.200}",
+            f"it would be below {missing!r:.200}, which does not exist: a part moves below one that is there",
+            f"--map {there}/NAME=OLD; or first a whole part that becomes {missing}, --map {missing}=OLD, if one does",
+        )
+    return _find_node(sheet, above)
 
 
 def _take(sheet: Sheet, old: str, parent: int | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from graftax.checkpoint.arrays import HostArray
-from graftax.checkpoint.header_facts import NONE, Facts
+from graftax.checkpoint.header_facts import NO_HEAD, NONE, Facts, Head
 from graftax.core.typedefs import Shape
 
 
@@ -51,7 +51,8 @@ class ForeignFile:
         labels: The ``name`` of layers, by the name of the group that holds their arrays.
         notes: Notes for the report.
         close: Closes the file.
-        facts: What a file of graftax says besides arrays.
+        facts: What a file of graftax says of objects besides arrays.
+        head: What it says of the whole checkpoint.
     """
 
     path: str
@@ -62,6 +63,7 @@ class ForeignFile:
     notes: tuple[str, ...] = ()
     close: Callable[[], None] = nothing_to_close
     facts: Facts = NONE
+    head: Head = NO_HEAD
 
     def __enter__(self) -> ForeignFile:
         return self

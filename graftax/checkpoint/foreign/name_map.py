@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from graftax.checkpoint.foreign.naming import components_of_names, components_of_paths
@@ -102,7 +103,7 @@ def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:
         rest = [part for part in unit.parts if part.path not in apart]
         found += [Unit(part.path, (), "", [_of_one_array(part)], unit.is_wanted) for part in alone]
         if rest:
-            found.append(Unit(unit.path, unit.kind, unit.label, rest, unit.is_wanted, leaves_some=bool(alone)))
+            found.append(replace(unit, parts=rest, leaves_some=bool(alone)))
     return found
 
 

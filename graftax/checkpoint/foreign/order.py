@@ -88,7 +88,9 @@ class Orders:
 
 def _are_numbered(chosen: list[Pair], names: dict[int, Components]) -> bool:
     """Return True if the names of both sides tell the order by numbers."""
-    return all(is_order_known(names[id(a)], names[id(b)]) for pair in pairwise(chosen) for a, b in zip(*pair, strict=True))
+    return all(
+        is_order_known(names[id(a)], names[id(b)]) for pair in pairwise(chosen) for a, b in zip(*pair, strict=True)
+    )
 
 
 def _have_other_names(chosen: list[Pair], names: dict[int, Components]) -> bool:

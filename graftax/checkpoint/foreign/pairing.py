@@ -136,7 +136,8 @@ class _ByOrder:
         Args:
             units: The units.
             groups: The groups.
-            by_kind: Whether a name that is that of a class of layers excludes other classes.
+            by_kind: Whether a name that is that of a class of layers excludes other classes, and one that tells the
+                direction of a recurrent layer the other direction.
         """
         groups = sorted(groups, key=lambda entry: self._orders.key(*entry))
         before = dict(self._pairs.made)
@@ -152,13 +153,16 @@ class _ByOrder:
     def _pair_once(self, units: Units, groups: Groups, by_kind: bool) -> list[set[int]]:
         """Add pairs, and return the units that were paired by order, by id, in classes."""
         pairs = self._pairs
-        classes = [self._pair_in_order(units, groups)]
+        backwards = _backwards_among(units, groups) if by_kind else None
+        classes = [self._pair_in_order(units, groups, backwards)]
         kinds = {kind for _, unit in units for kind in unit.kind[:1]}
         able = {
             id(unit): [
                 (parts, group)
                 for parts, group in groups
-                if not (by_kind and _is_other_kind(unit, parts, kinds)) and fit_unit(unit, group)
+                if not (by_kind and _is_other_kind(unit, parts, kinds))
+                and not _is_other_way(unit, group, backwards)
+                and fit_unit(unit, group)
             ]
             for _, unit in units
         }
@@ -200,11 +204,13 @@ class _ByOrder:
             return [(u, group) for u, (_, group) in zip(rivals, candidates, strict=True)]
         return []
 
-    def _pair_in_order(self, units: Units, groups: Groups) -> set[int]:
+    def _pair_in_order(self, units: Units, groups: Groups, backwards: set[int] | None) -> set[int]:
         """Pair them in order if all match (units that are not selected need not match), and return the units."""
         if len(units) != len(groups) or not self._orders.are_known([parts for parts, _ in groups]):
             return set()
         if any(id(unit) in self._disproved for _, unit in units):
+            return set()
+        if any(_is_other_way(unit, group, backwards) for (_, unit), (_, group) in zip(units, groups, strict=True)):
             return set()
         fits = [fit_unit(unit, group) for (_, unit), (_, group) in zip(units, groups, strict=True)]
         if not all(made or not unit.is_wanted for made, (_, unit) in zip(fits, units, strict=True)):
@@ -221,6 +227,17 @@ def _is_other_kind(unit: Unit, parts: Components, kinds: set[str]) -> bool:
     """Return True if the name of a group is that of another class of layers."""
     stem = natural_key(parts[-1:])[0][0] if parts else ""
     return stem in kinds and bool(unit.kind) and stem not in unit.kind
+
+
+def _backwards_among(units: Units, groups: Groups) -> set[int] | None:
+    """Return the groups of recurrent layers that go backwards, by id; None if one of the sides does not tell."""
+    found = {id(group) for _, group in groups if group.name.endswith("_reverse")}
+    return found if found and any(unit.goes_backwards for _, unit in units) else None
+
+
+def _is_other_way(unit: Unit, group: Group, backwards: set[int] | None) -> bool:
+    told = backwards is not None and unit.goes_backwards is not None
+    return told and unit.goes_backwards != (id(group) in (backwards or ()))
 
 
 def _parts_by_names_inside(

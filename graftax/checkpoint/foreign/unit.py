@@ -55,6 +55,7 @@ class Unit:
         parts: Its Variables.
         is_wanted: Whether any of them is selected.
         leaves_some: Whether a group may have more arrays than it needs, since a name map gives some to other units.
+        goes_backwards: Whether a recurrent layer goes through a sequence from its end; None for other layers.
     """
 
     path: str
@@ -63,6 +64,7 @@ class Unit:
     parts: list[Part]
     is_wanted: bool = True
     leaves_some: bool = False
+    goes_backwards: bool | None = None
 
     def shapes(self) -> str:
         """Return the shapes that it needs, for messages."""

@@ -90,7 +90,8 @@ class Units:
             kind = tuple(snake_case(base.__name__) for base in type(layer).__mro__)
             label = layer._gx_name or ""
             where = paths.get(id(layer), parts[0].path.rpartition("/")[0])
-            self.units.append(Unit(where, kind, label, parts))
+            way = getattr(layer, "go_backwards", None)
+            self.units.append(Unit(where, kind, label, parts, goes_backwards=way if isinstance(way, bool) else None))
 
 
 def _by_depth(module: Module) -> list[Module]:

@@ -67,3 +67,43 @@ def test_numbers_on_both_sides_tell_the_order(tmp_path):
     there = [("l1", 5, 5), ("l2", 5, 5), ("head", 5, 4)]
     here = [("out", 5, 4), ("f1", 5, 5), ("f2", 5, 5)]
     assert loaded(there, here, tmp_path) == {"out": "head", "f1": "l1", "f2": "l2"}
+
+
+def recurrent_file(count, folder):
+    rng = np.random.default_rng(0)
+    shapes = {"weight_ih": (12, 3), "weight_hh": (12, 3), "bias_ih": (12,), "bias_hh": (12,)}
+    arrays = {
+        f"rnn.{name}_l{i}{way}": rng.normal(size=shape).astype("float32")
+        for i in range(count)
+        for way in ("", "_reverse")
+        for name, shape in shapes.items()
+    }
+    np.savez(folder / "net.npz", **arrays)
+    return folder / "net.npz"
+
+
+@pytest.mark.parametrize("backwards_first", [True, False])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_direction_of_recurrent_layers_counts(count, backwards_first, tmp_path):
+    """The layers of two directions have one shape, and say which way they go."""
+    ways = (True, False) if backwards_first else (False, True)
+    parts = {}
+    for i in range(count):
+        for backwards in ways:
+            layer = layers.LSTM(3, go_backwards=backwards)
+            layer.build((None, None, 3))
+            parts[f"{'past' if backwards else 'next'}_{i}"] = layer
+    report = gx.checkpoint.load_foreign(recurrent_file(count, tmp_path), Parts(**parts), source="torch")
+    found = {one.path.partition("/")[0]: one.source for one in report.restored if one.path.endswith("/kernel")}
+    expected = {f"next_{i}": f"rnn.weight_ih_l{i}" for i in range(count)}
+    assert found == expected | {f"past_{i}": f"rnn.weight_ih_l{i}_reverse" for i in range(count)}
+
+
+def test_layers_that_all_go_forwards_take_both_directions(tmp_path):
+    """The program turns the sequence around by itself."""
+    parts = {name: layers.LSTM(3) for name in ("one", "other")}
+    for layer in parts.values():
+        layer.build((None, None, 3))
+    report = gx.checkpoint.load_foreign(recurrent_file(1, tmp_path), Parts(**parts), source="torch")
+    found = {one.path: one.source for one in report.restored}
+    assert found["other/kernel"] == "rnn.weight_ih_l0_reverse"

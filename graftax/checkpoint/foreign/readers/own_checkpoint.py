@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
-from graftax.checkpoint.header_facts import facts_of
+from graftax.checkpoint.header_facts import Head, facts_of
 from graftax.checkpoint.saved_arrays import read
 
 
@@ -24,4 +24,6 @@ def read_checkpoint(path: str) -> ForeignFile:
     for name in saved:
         record = saved.get_slice(name)
         arrays[name] = ForeignArray(name, record.shape, record.dtype.name, partial(saved.__getitem__, name))
-    return ForeignFile(path, arrays, "graftax", keeps_order=True, close=saved.close, facts=facts_of(saved.index))
+    index = saved.index
+    head = Head(index.step, index.meta, index.random)
+    return ForeignFile(path, arrays, "graftax", keeps_order=True, close=saved.close, facts=facts_of(index), head=head)

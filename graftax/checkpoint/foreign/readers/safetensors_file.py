@@ -14,7 +14,7 @@ from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
 from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, is_something_else, unreadable_error
-from graftax.checkpoint.header_facts import KEY, NONE, facts_from_text
+from graftax.checkpoint.header_facts import HEAD_KEY, KEY, NO_HEAD, NONE, facts_from_text, head_from_text
 from graftax.core.errors import CorruptMetadata, LimitExceeded, TruncatedFile
 from graftax.core.typedefs import Shape
 
@@ -60,7 +60,8 @@ def read_safetensors(path: str) -> ForeignFile:
         raise _of_other_size(path, file.size, begin + end)
     if "graftax" in metadata:
         facts = facts_from_text(metadata[KEY], path) if KEY in metadata else NONE
-        return ForeignFile(path, arrays, "graftax", keeps_order=False, facts=facts)
+        head = head_from_text(metadata[HEAD_KEY], path) if HEAD_KEY in metadata else NO_HEAD
+        return ForeignFile(path, arrays, "graftax", keeps_order=False, facts=facts, head=head)
     return ForeignFile(path, arrays, "torch" if metadata.get("format") == "pt" else None, keeps_order=False)
 
 

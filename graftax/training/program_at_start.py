@@ -1,0 +1,63 @@
+"""What a program gives to a run where training begins: a resumed run goes on with it, unless a run has changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graftax.checkpoint.report import RestoreReport
+from graftax.training.given_flags import GivenFlags
+from graftax.training.given_numbers import GivenNumbers
+from graftax.training.settings import Settings
+
+
+class ProgramAtStart:
+    """The settings, the numbers of optimizers and what is frozen, before callbacks or a checkpoint change them.
+
+    Args:
+        roots: Returns the objects that are trained and saved, by the beginnings of their paths.
+        with_settings: Returns those whose settings callbacks may change, likewise.
+    """
+
+    def __init__(self, roots: Callable[[], Mapping[str, Any]], with_settings: Callable[[], Mapping[str, Any]]) -> None:
+        self.settings = Settings(with_settings)
+        self._numbers = GivenNumbers(roots)
+        self._flags = GivenFlags(with_settings)
+
+    def note(self) -> None:
+        """Note all as the program makes it."""
+        self.settings.note()
+        self._numbers.note()
+        self._flags.note()
+
+    def note_built(self) -> None:
+        """Note what the first step has built."""
+        self.settings.note()
+        self._flags.note()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what a checkpoint remembers: numbers and flags of the start, and the settings that have changed."""
+        return {
+            "settings": self.settings.changed_values(),
+            "numbers": self._numbers.given or {},
+            "frozen": self._flags.frozen,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take what a checkpoint remembers; those of earlier versions do not have everything."""
+        if "settings" in state:
+            self.settings.take(state["settings"])
+        self._numbers.remember(state.get("numbers", {}))
+        self._flags.remember(state.get("frozen"))
+
+    def choose(self, report: RestoreReport, goes_on: bool = True) -> list[str]:
+        """Set, after a restore, what the program gives where nothing else had changed it.
+
+        Args:
+            report: The report of the restore.
+            goes_on: Whether anything is left to train; else nothing is told. Defaults to True.
+
+        Returns:
+            Numbers and flags that differ, as text.
+        """
+        return self._numbers.choose(goes_on) + self._flags.choose(report, goes_on)
