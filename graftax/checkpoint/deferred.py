@@ -133,7 +133,9 @@ class Deferred:
 
     def _use_as_saved(self, weight: Adapted, node: int) -> None:
         saved = read_saved_use(self.session.index.nodes[node])
-        names = None if saved is None or not self.session.as_used else self._names_here(weight, node, saved)
+        is_as_begun = saved is not None and self.session.begun_uses.get(self._path) == saved
+        asked = saved if self.session.as_used and not is_as_begun else None
+        names = None if asked is None else self._names_here(weight, node, asked)
         if names is None or not weight.adapters.keys() >= {*names}:
             return
         leaves = [(_join_edges(self._path, edges), leaf) for edges, leaf, _ in _weights(weight)]

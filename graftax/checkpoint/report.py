@@ -27,6 +27,7 @@ class Waiting(Protocol):
     """Values that wait for Variables that do not exist yet."""
 
     begun_frozen: frozenset[str] | None
+    begun_uses: Mapping[str, tuple[str, ...]]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -200,6 +201,15 @@ class RestoreReport:
         """
         if self._waiting is not None:
             self._waiting.begun_frozen = begun_frozen
+
+    def leave_uses(self, begun_uses: Mapping[str, tuple[str, ...]]) -> None:
+        """Let what is created later use the adapters that the program says, where the saved run had not changed that.
+
+        Args:
+            begun_uses: The adapters in use where the saved run began, by the path of their weight.
+        """
+        if self._waiting is not None:
+            self._waiting.begun_uses = begun_uses
 
     @door
     def assert_consumed(self) -> RestoreReport:

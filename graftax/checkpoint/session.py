@@ -81,6 +81,8 @@ class Session:
         self.as_used = as_used
         self.begun_frozen: frozenset[str] | None = None
         """What was frozen where the saved run began: a saved flag like that is not restored. None for all flags."""
+        self.begun_uses: Mapping[str, tuple[str, ...]] = {}
+        """The adapters in use where the saved run began: saved ones like these are not restored."""
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []
@@ -193,12 +195,12 @@ class Session:
             name: getattr(self, name)
             for name in (
                 *("index", "mapped", "_given_away", "_paths", "choices", "as_saved", "as_used", "source"),
-                *("arrived", "retrained", "differing", "begun_frozen"),
+                *("arrived", "retrained", "differing", "begun_frozen", "begun_uses"),
             )
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"lacking": {}, "source": None, "begun_frozen": None, **state})
+        self.__dict__.update({"lacking": {}, "source": None, "begun_frozen": None, "begun_uses": {}, **state})
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
         self._slots, self._marks, self._models, self.builds = {}, Marks(), [], 0
 

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability
-from graftax.core import user_line
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
@@ -30,7 +29,8 @@ class GivenFlags:
 
     Example:
         >>> import graftax as gx
-        >>> dense = gx.layers.Dense(2).build_for(gx.Input((3,)))
+        >>> dense = gx.layers.Dense(2)
+        >>> dense.build((None, 3))
         >>> frozen = dense.freeze("kernel")
         >>> flags = GivenFlags(lambda: {"model": dense})
         >>> flags.note()
@@ -51,23 +51,10 @@ class GivenFlags:
 
     def note(self) -> None:
         """Note the flags of the program; later, those of what has been built since, as the program would have them."""
-        known = dict(self._given)
-        for path, node in self._iterate():
+        known, now = dict(self._given), {path: _flag_of(node) for path, node in self._iterate()}
+        for path in now:
             if path not in known:
-                self._given[path] = _flag_of(node) if not known else self._flag_of_new(path, node, known)
-
-    def _flag_of_new(self, path: str, node: Variable | Module, known: Mapping[str, _Flag]) -> _Flag:
-        """Return the flag that something built later had, if callbacks had changed none above it meanwhile."""
-        now, above = _flag_of(node), path.rpartition("/")[0]
-        while above and type(known.get(above)) is not bool:
-            above = above.rpartition("/")[0]
-        was_frozen = known.get(above, False)
-        if not was_frozen and _is_free(self._flags_now().get(above, False)):
-            return now
-        return now.with_frozen(bool(was_frozen)) if isinstance(now, Trainability) else bool(was_frozen)
-
-    def _flags_now(self) -> dict[str, _Flag]:
-        return {path: _flag_of(node) for path, node in self._iterate()}
+                self._given[path] = _without_changes(path, known, now)
 
     def remember(self, saved: Sequence[str] | None) -> None:
         """Keep what was frozen where the run that is resumed began, for `choose`; None if that is not known."""
@@ -76,8 +63,7 @@ class GivenFlags:
     def choose(self, report: RestoreReport, goes_on: bool = True) -> list[str]:
         """Train, after a restore, what the program trains, where nothing else had set the saved flags.
 
-        What was frozen or unfrozen during the run that is resumed stays so; a warning tells if the program has changed
-        it, too.
+        What was frozen or unfrozen during the run that is resumed stays so.
 
         Args:
             report: The report of the restore, after which values may wait for what is not built yet.
@@ -90,26 +76,19 @@ class GivenFlags:
             return []
         report.leave_flags(self._saved)
         chosen: list[str] = []
-        kept: list[str] = []
         for path, node in self._iterate():
             given, now = self._given.get(path), _flag_of(node)
             if given is None or _is_free(given) == _is_free(now):
                 continue
-            begun = path not in self._saved
-            if _is_free(now) == begun:
+            if _is_free(now) == (path not in self._saved):
                 _set(node, given)
-                chosen.append(_told(path, _is_free(given)))
-            elif _is_free(given) != begun:
-                kept.append(_told(path, _is_free(now)))
-        if chosen and goes_on:
-            log.info("resume=: the program freezes and trains other parts than that run: %s", _some(chosen))
-        if kept and goes_on:
-            user_line.warn(
-                f"resume=: the run goes on with {_some(kept)}, as it was set during that run, and this program sets it "
-                "otherwise than the first one. Instead, if the program is to count: model.freeze(...) or "
-                "model.unfreeze(...) in on_train_begin of a callback"
-            )
-        return [f"{_some(told)} in this program" for told in (chosen, kept) if told]
+                chosen.append(f"{path} {'trained' if _is_free(given) else 'frozen'}")
+        if not chosen:
+            return []
+        some = ", ".join(chosen[:3]) + (f" and {len(chosen) - 3} more" if len(chosen) > 3 else "")
+        if goes_on:
+            log.warning("resume=: the program freezes and trains other parts than that run: %s", some)
+        return [f"{some} in this program"]
 
     def _iterate(self) -> Iterator[tuple[str, Variable | Module]]:
         seen: set[int] = set()
@@ -120,6 +99,17 @@ class GivenFlags:
                 seen.add(id(node))
                 if isinstance(node, Module) or node.role not in _NEVER_TRAINED:
                     yield "/".join([root, *map(str, edges)]), node
+
+
+def _without_changes(path: str, known: Mapping[str, _Flag], now: Mapping[str, _Flag]) -> _Flag:
+    """Return the flag of something that is new, if callbacks had changed none above it meanwhile."""
+    found, above = now[path], path.rpartition("/")[0]
+    while above and type(known.get(above)) is not bool:
+        above = above.rpartition("/")[0]
+    was_frozen = bool(known.get(above, False))
+    if not known or (not was_frozen and _is_free(now.get(above, False))):
+        return found
+    return found.with_frozen(was_frozen) if isinstance(found, Trainability) else was_frozen
 
 
 def _flag_of(node: Variable | Module) -> _Flag:
@@ -136,11 +126,3 @@ def _set(node: Variable | Module, given: _Flag) -> None:
         set_frozen(node, bool(given))
     elif isinstance(given, Trainability):
         set_trainability(node, Trainability(given.made, given.frozen, node.trainability.resting))
-
-
-def _told(path: str, is_free: bool) -> str:
-    return f"{path} {'trained' if is_free else 'frozen'}"
-
-
-def _some(told: list[str]) -> str:
-    return ", ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")

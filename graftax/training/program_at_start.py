@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftax.checkpoint.report import RestoreReport
+from graftax.training.given_adapters import GivenAdapters
 from graftax.training.given_flags import GivenFlags
 from graftax.training.given_numbers import GivenNumbers
 from graftax.training.settings import Settings
 
 
 class ProgramAtStart:
-    """The settings, the numbers of optimizers and what is frozen, before callbacks or a checkpoint change them.
+    """Settings, numbers of optimizers, frozen parts and adapters in use, before callbacks or a checkpoint change them.
 
     Args:
         roots: Returns the objects that are trained and saved, by the beginnings of their paths.
@@ -23,24 +24,28 @@ class ProgramAtStart:
         self.settings = Settings(with_settings)
         self._numbers = GivenNumbers(roots)
         self._flags = GivenFlags(with_settings)
+        self._adapters = GivenAdapters(with_settings)
 
     def note(self) -> None:
         """Note all as the program makes it."""
         self.settings.note()
         self._numbers.note()
         self._flags.note()
+        self._adapters.note()
 
     def note_built(self) -> None:
         """Note what the first step has built."""
         self.settings.note()
         self._flags.note()
+        self._adapters.note()
 
     def get_state(self) -> dict[str, Any]:
-        """Return what a checkpoint remembers: numbers and flags of the start, and the settings that have changed."""
+        """Return what a checkpoint remembers: what was given at the start, and the settings that have changed."""
         return {
             "settings": self.settings.changed_values(),
             "numbers": self._numbers.given or {},
             "frozen": self._flags.frozen,
+            "adapters": self._adapters.in_use,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -49,6 +54,7 @@ class ProgramAtStart:
             self.settings.take(state["settings"])
         self._numbers.remember(state.get("numbers", {}))
         self._flags.remember(state.get("frozen"))
+        self._adapters.remember(state.get("adapters"))
 
     def choose(self, report: RestoreReport, goes_on: bool = True) -> list[str]:
         """Set, after a restore, what the program gives where nothing else had changed it.
@@ -58,6 +64,7 @@ class ProgramAtStart:
             goes_on: Whether anything is left to train; else nothing is told. Defaults to True.
 
         Returns:
-            Numbers and flags that differ, as text.
+            Numbers, flags and adapters that differ, as text.
         """
-        return self._numbers.choose(goes_on) + self._flags.choose(report, goes_on)
+        found = self._numbers.choose(goes_on) + self._flags.choose(report, goes_on)
+        return found + self._adapters.choose(report, goes_on)

@@ -219,7 +219,8 @@ def test_fit_resumes_with_the_adapters_in_use(tmp_path):
         return net
 
     net, twin = compiled(), compiled()
-    gx.adapters.use(net, "b")
+    for one in (net, twin):
+        gx.adapters.use(one, "b")
     checkpoints = gx.callbacks.ModelCheckpoint(tmp_path / "c", every=1, keep=1)
     net.fit(X, X[:, :1], epochs=1, verbose=0, callbacks=[checkpoints])
     twin.fit(X, X[:, :1], epochs=1, verbose=0, resume=tmp_path / "c")
