@@ -57,6 +57,10 @@ SUMMARY = {
 TRAIN_ON_BATCH = {"class_weights": "class_weight=...", "return_dict": EVALUATE["return_dict"]}
 ON_BATCH = {"class_weight": "sample_weight=..., the weight of each row's class", "return_dict": EVALUATE["return_dict"]}
 
+_RESETS = (
+    "each layer that keeps a state starts over by itself; metrics do in reset_metrics()",
+    '[part.reset_state() for part in model.submodules if getattr(part, "stateful", False)]',
+)
 METHODS: dict[str, tuple[str, str]] = {
     "metrics_names": ("numbers have their names where they come from", "list(model.evaluate(x, y))"),
     "fit_generator": ("fit takes whatever yields batches", "model.fit(batches)"),
@@ -65,10 +69,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "predict_proba": ("predict gives what the model gives", "model.predict(x)"),
     "predict_classes": ("predict gives what the model gives", "model.predict(x).argmax(axis=-1)"),
     "score": ("what is measured is said by compile", "model.evaluate(x, y)"),
-    "reset_states": (
-        "each layer that keeps a state starts over by itself; metrics do in reset_metrics()",
-        '[part.reset_state() for part in model.submodules if getattr(part, "stateful", False)]',
-    ),
+    "reset_state": _RESETS,
+    "reset_states": _RESETS,
     "add_metric": (
         "a Metric that a model or a layer keeps, self.drift = drift, is found, starts over and is shown; "
         "self.drift.update(value) in call",
