@@ -15,11 +15,10 @@ from graftax.checkpoint.files import FileSystem, storage_error, write_all
 from graftax.checkpoint.header_facts import HEAD_KEY, KEY, Head, expressions_error, facts_of
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
-from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.places import place_of
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.remote_storage import RemoteStorage
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset, find_saved_spot
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, saved_spots
 from graftax.core.errors import ArgumentError, DestinationExists
 
 SUFFIXES = (".npz", ".safetensors")
@@ -48,10 +47,7 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
     with Reader(checkpoint) as reader:
         reader.check_files()
         index = reader.index
-        spots = {}
-        for node, name in node_paths(index).items():
-            if index.nodes[node].kind.is_leaf:
-                spots[node] = find_saved_spot(index, node, name)
+        spots = saved_spots(index)
         subset.check(spots.values())
         chosen = {node: spot.path for node, spot in spots.items() if spot in subset}
         tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}

@@ -10,7 +10,7 @@ from graftax.checkpoint.layout import Item
 from graftax.checkpoint.paths import node_paths, with_ancestors
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
-from graftax.checkpoint.subset import RANDOM_SPOT, Subset, find_saved_spot, nothing_selected_error
+from graftax.checkpoint.subset import RANDOM_SPOT, Subset, nothing_selected_error, saved_spots
 
 
 class ExtractReport(NamedTuple):
@@ -68,7 +68,7 @@ class _Part:
         self._index: Index = reader.index
         index, paths = self._index, node_paths(self._index)
         slots = {slot.slot: slot for slot in index.slots}
-        spots = {n: find_saved_spot(index, n, path) for n, path in paths.items() if index.nodes[n].kind.is_leaf}
+        spots = saved_spots(index)
         has_random = index.random is not None and RANDOM_SPOT in subset
         subset.check(spots.values())
         chosen = {node for node, spot in spots.items() if spot in subset and node not in slots}

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from graftax.checkpoint.children import adopt_pending, children_of, hanging_on_lone, keeps_state
 from graftax.checkpoint.index import Edge, Kind
+from graftax.checkpoint.other_paths import further_paths, wholes_above
 from graftax.checkpoint.outline import Narrow
 from graftax.checkpoint.paths import STATE, escape, join, slot_path
 from graftax.checkpoint.subset import RANDOM, Spot
@@ -25,11 +26,11 @@ class Place:
     """An object in the graph: its kind, its shortest path and its children.
 
     ``thing`` is the object; for Python state, the Module that has it. ``role`` is the role of a Variable, else empty.
-    ``wholes`` are the paths of the expressions that it is a part of. ``module`` is the object itself if it is a
-    Module, else the Module that holds it.
+    ``wholes`` are the paths of the expressions that it is a part of, and ``further`` its own further paths. ``module``
+    is the object itself if it is a Module, else the Module that holds it.
     """
 
-    __slots__ = ("edges", "kind", "module", "path", "role", "thing", "wholes")
+    __slots__ = ("edges", "further", "kind", "module", "path", "role", "thing", "wholes")
 
     def __init__(
         self, thing: Any, kind: Kind, path: str, wholes: tuple[str, ...] = (), holder: Module | None = None
@@ -38,6 +39,7 @@ class Place:
         self.kind = kind
         self.path = path
         self.wholes = wholes
+        self.further: tuple[str, ...] = ()
         if kind is Kind.VARIABLE:
             self.module, self.role = holder, getattr(thing, "role", "")
         else:
@@ -48,7 +50,7 @@ class Place:
     @property
     def spot(self) -> Spot:
         """Return what selectors see of the object."""
-        return Spot(self.path, self.role, self.thing if self.role else None, self.wholes)
+        return Spot(self.path, self.role, self.thing if self.role else None, (*self.wholes, *self.further))
 
     @property
     def type(self) -> str:
@@ -58,6 +60,11 @@ class Place:
 
     def __repr__(self) -> str:
         return f"Place({self.path!r}, {self.kind.name.lower()})"
+
+
+def _is_whole(place: Place) -> bool:
+    """Return True for an expression, whose parts are selected by its path, too."""
+    return isinstance(place.thing, VariableLike) and place.kind is Kind.OBJECT
 
 
 class SlotPlace:
@@ -122,6 +129,29 @@ class Graph:
         self.roots |= self.hanging
         self.slots = list(self._slots())
 
+    def find_further_paths(self, through_expressions: bool) -> None:
+        """Let selectors know what is held several times by all of its paths, and its slots, too.
+
+        Args:
+            through_expressions: Whether the paths of expressions that are made of it are among them: a restore may have
+                another value for such a weight than for what it is made of.
+        """
+        first = {place: place.path for place in self.places}
+        edges = [
+            (place, edge, child)
+            for place in self.places
+            for edge, child in place.edges.items()
+            if child.path != join(place.path, edge) and (through_expressions or not _is_whole(place))
+        ]
+        found = further_paths(first, edges, lambda place: place.edges.items())
+        wholes = {path for place, paths in found.items() if _is_whole(place) for path in paths}
+        for place, paths in found.items():
+            place.further = (*paths, *(above for path in paths for above in wholes_above(path, wholes)))
+        for slot in self.slots:
+            if slot.variable is not None and slot.variable.further:
+                ways = slot.variable.further
+                slot.slot.further = tuple([slot_path(slot.optimizer.path, slot.name, way) for way in ways])
+
     def _visit(self, level: list[Place]) -> None:
         """Find everything below some objects, breadth-first."""
         narrow = self.narrow
@@ -131,8 +161,7 @@ class Graph:
                 if place.module is None:  # of a Module, the report says what is not saved
                     _check_items(place)
                 seen: set[str] = set()
-                whole = isinstance(place.thing, VariableLike) and place.kind is Kind.OBJECT
-                wholes = (place.path, *place.wholes) if whole else place.wholes
+                wholes = (place.path, *place.wholes) if _is_whole(place) else place.wholes
                 for edge, child in children_of(place.thing):
                     if narrow is not None and id(child) not in narrow.kept:
                         continue

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from graftax.checkpoint import values
 from graftax.checkpoint.damaged import corrupt_error
 from graftax.checkpoint.decode_records import node_record
+from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.index import Index, Kind, NodeRecord
 from graftax.checkpoint.paths import node_paths
 from graftax.core.errors import ArgumentError, GraftaxError
@@ -22,7 +23,6 @@ KEY = "graftax_objects"
 HEAD_KEY = "graftax_checkpoint"
 """The entries of the metadata."""
 _PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
-_OURS = "graftax.reparam."
 
 
 class Facts(NamedTuple):
@@ -165,14 +165,6 @@ def _text(record: NodeRecord) -> str:
     settings = record.facts.get("settings")
     more = text_of(settings) if isinstance(settings, dict) else ""
     return f"{record.type.rpartition('.')[2]}{': ' if more else ''}{more}"
-
-
-def is_expression(record: NodeRecord) -> bool:
-    """Return True for the record of an expression or an adapter, whose arrays are no weights without it."""
-    if record.kind is not Kind.OBJECT:
-        return False
-    payload = record.payload if isinstance(record.payload, dict) else {}
-    return record.type.startswith(_OURS) or "settings" in record.facts or "active" in payload
 
 
 def _all_above(path: str) -> list[str]:

@@ -41,6 +41,8 @@ class Match:
     def __init__(
         self, index: Index, graph: Graph, subset: Subset, renames: Mapping[str, str], mode: str, cast: str
     ) -> None:
+        if not subset.is_all:
+            graph.find_further_paths(through_expressions=False)
         self.index = index
         self.graph = graph
         self.slots = index.slots  # slots that may be selected

@@ -8,6 +8,8 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
+from graftax.checkpoint.other_paths import other_node_paths
+from graftax.checkpoint.paths import node_paths
 from graftax.core.errors import ArgumentError
 from graftax.core.globs import Below
 from graftax.core.selectors import Selector, SelectorLike, compile_selector
@@ -39,17 +41,20 @@ class Saved(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """What selectors see of an object: its path and role, the object, and the paths of the expressions around it."""
+    """What selectors see of an object: its path and role, the object, and its other paths.
+
+    These are the paths of the expressions around it, and further ones of what is held several times.
+    """
 
     path: str
     role: str
     item: Any = None
-    wholes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Return all paths by which it can be selected."""
-        return (self.path, *self.wholes)
+        return (self.path, *self.others)
 
 
 RANDOM = "gx.random"
@@ -58,17 +63,35 @@ RANDOM = "gx.random"
 RANDOM_SPOT = Spot(RANDOM, "seed")
 
 
-def find_saved_spot(index: Index, node: int, path: str, owner: Module | None = None, owner_path: str = "") -> Spot:
-    """Return the spot of a leaf of a checkpoint; other arguments are as for `Saved`."""
+def find_saved_spot(
+    index: Index,
+    node: int,
+    path: str,
+    owner: Module | None = None,
+    owner_path: str = "",
+    others: tuple[str, ...] = (),
+) -> Spot:
+    """Return the spot of a leaf of a checkpoint, which may have other paths; other arguments are as for `Saved`."""
     record = index.nodes[node]
     if record.kind is not Kind.VARIABLE:
-        return Spot(path, "")
+        return Spot(path, "", None, others)
     tensor, trainable, role, attributes = record.payload
     adapter = attributes.get("adapter")
     if tensor is None:
-        return Spot(path, role)
+        return Spot(path, role, None, others)
     array = index.tensors[tensor]
-    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner, owner_path))
+    return Spot(path, role, Saved(path, role, array.shape, array.dtype, trainable, adapter, owner, owner_path), others)
+
+
+def saved_spots(index: Index) -> dict[int, Spot]:
+    """Return the spots of all leaves of a checkpoint, by node."""
+    paths = node_paths(index)
+    others = other_node_paths(index, paths)
+    return {
+        node: find_saved_spot(index, node, path, others=others.get(node, ()))
+        for node, path in paths.items()
+        if index.nodes[node].kind.is_leaf
+    }
 
 
 class Subset:

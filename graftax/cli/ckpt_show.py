@@ -5,6 +5,7 @@ from typing import Any
 
 from graftax.checkpoint.derived.node_descriptions import describe_node
 from graftax.checkpoint.index import Index, Kind
+from graftax.checkpoint.other_paths import other_node_paths
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.cli.output import escape_control, format_value, moment, print_json, print_table, size
@@ -20,7 +21,10 @@ def run(options: Namespace) -> int:
     lines = _lines(index)
     if options.only:
         tally = Tally(compile_selector(options.only))
-        lines = [line for line in lines if tally.see((line["path"],), line.get("role"), None)]
+        others = _other_paths(index)
+        lines = [
+            line for line in lines if tally.see((line["path"], *others.get(line["path"], ())), line.get("role"), None)
+        ]
         tally.check("--only")
     if options.json:
         head = {"path": options.checkpoint, "step": index.step, "created": index.created, "bytes": index.nbytes}
@@ -38,6 +42,11 @@ def run(options: Namespace) -> int:
     for key, value in index.meta.items():
         print(f"meta {escape_control(key)} = {format_value(value)}")
     return 0
+
+
+def _other_paths(index: Index) -> dict[str, tuple[str, ...]]:
+    paths = node_paths(index)
+    return {paths[node]: others for node, others in other_node_paths(index, paths).items()}
 
 
 def _lines(index: Index) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
         else:
             held = read_checkpoint(stack.enter_context(Reader(options.checkpoint)))
         subset = Subset(options.only)
-        spots = {path: Spot(path, one.role) for path, one in held.items() if one.dtype}
+        spots = {path: Spot(path, one.role, None, one.others) for path, one in held.items() if one.dtype}
         subset.check(spots.values())
         found = [{"path": path, **_numbers(held[path])} for path, spot in spots.items() if spot in subset]
     if options.json:

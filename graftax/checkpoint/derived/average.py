@@ -10,7 +10,7 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
-from graftax.checkpoint.header_facts import is_expression
+from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.values import encode

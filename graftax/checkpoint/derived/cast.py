@@ -8,6 +8,7 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.other_paths import other_node_paths
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import ArgumentError
@@ -30,9 +31,10 @@ def cast(sheet: Sheet, subset: Subset, dtype: str) -> list[str]:
         known = ", ".join(name for name in DTYPES if is_inexact(name))
         raise ArgumentError(f"--dtype {dtype}", "it is no dtype of fractions", f"one of {known}")
     done = []
+    others = other_node_paths(sheet, sheet.paths())
     for path, node in sheet.variables().items():
         tensor = sheet.tensor_of(node)
-        spot = Spot(path, sheet.nodes[node].payload[2])
+        spot = Spot(path, sheet.nodes[node].payload[2], None, others.get(node, ()))
         alike = tensor is not None and is_inexact(tensor.dtype) and is_complex(tensor.dtype) == is_complex(dtype)
         if spot in subset and tensor is not None and alike and tensor.dtype != dtype:
             sheet.set_tensor(node, _cast_tensor(tensor, dtype, path))

@@ -14,6 +14,7 @@ from graftax.checkpoint.checksums import DEFAULT
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.loading import load
+from graftax.checkpoint.other_paths import other_node_paths
 from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.state import renumber_arrays
@@ -30,7 +31,7 @@ class Held(NamedTuple):
     """The content of a path: an array, or a Python value with the arrays inside of it.
 
     ``sums`` are the checksums of an array, block by block. Arrays with equal checksums are not read. None if the file
-    stores no checksums.
+    stores no checksums. ``others`` are further paths of what is held several times.
     """
 
     role: str
@@ -39,6 +40,7 @@ class Held(NamedTuple):
     read: Callable[[], Any]
     sums: object = None
     inside: tuple[Held, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 class Change(NamedTuple):
@@ -69,7 +71,9 @@ def read_checkpoint(reader: Reader) -> dict[str, Held]:
     reader.check_files()
     index = reader.index
     found = {}
-    for node, path in node_paths(index).items():
+    paths = node_paths(index)
+    others = other_node_paths(index, paths)
+    for node, path in paths.items():
         record, tensor = index.nodes[node], index.nodes[node].tensor
         if tensor is not None:
             role = record.payload[2] if record.kind is Kind.VARIABLE else ""
@@ -79,6 +83,8 @@ def read_checkpoint(reader: Reader) -> dict[str, Held]:
             value = renumber_arrays(record.payload, {number: i for i, number in enumerate(arrays)})
             inside = tuple([_array(reader, number, "") for number in arrays])
             found[path] = Held("", "", (), partial(_identity, value), inside=inside)
+        if path in found and node in others:
+            found[path] = found[path]._replace(others=others[node])
     return found
 
 
@@ -111,7 +117,7 @@ def difference(first: Mapping[str, Held], second: Mapping[str, Held], subset: Su
     Raises:
         SelectorError: a selector matches nothing.
     """
-    spots = {path: Spot(path, held.role) for path, held in [*first.items(), *second.items()]}
+    spots = {path: Spot(path, held.role, None, held.others) for path, held in [*first.items(), *second.items()]}
     subset.check([*spots.values(), RANDOM_SPOT])
     chosen = [path for path, spot in spots.items() if spot in subset]
     changed = []

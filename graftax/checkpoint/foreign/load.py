@@ -21,6 +21,7 @@ from graftax.checkpoint.foreign.name_map import (
     split_units,
 )
 from graftax.checkpoint.foreign.naming import components_of_path
+from graftax.checkpoint.foreign.numbering import Counting
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.pairing import Pairing
 from graftax.checkpoint.foreign.pairs import Pairs
@@ -33,7 +34,7 @@ from graftax.checkpoint.foreign.units import Units
 from graftax.checkpoint.graph import Graph
 from graftax.checkpoint.report import Conflict, Restored
 from graftax.checkpoint.session import cast_to
-from graftax.checkpoint.subset import Spot, Subset
+from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.core.errors import (
     ArgumentError,
@@ -155,11 +156,11 @@ class _Loading:
     def __init__(self, file: ForeignFile, module: Module, report: ForeignReport, subset: Subset) -> None:
         self._file = file
         self._report = report
-        self._subset = subset
         self._source = SOURCES[report.source]
         sides = Units(module, self._source.rules, self._source.channels_first, self._source.by_depth)
         self._modules = sides.modules
         self._units = sides.units
+        self._wanted_parts = sides.wanted_parts(subset)
         report.kept = tuple(sides.kept)
         report.notes = file.notes
         takes_apart = any(type(node).__name__ == "MultiHeadAttention" for _, node in sides.modules)
@@ -169,13 +170,6 @@ class _Loading:
         self._parts = [one for one in self._left_out if file.facts.holder_of(one.name) is not None]
         self._names: Mapping[str, str] = {}
         self._pairs = Pairs()
-        for unit in self._units:
-            wanted = [self._is_wanted(made.path, made.variable) for made in unit.parts]
-            unit.is_wanted = any(wanted)
-        subset.check()
-
-    def _is_wanted(self, path: str, variable: object) -> bool:
-        return Spot(path, getattr(variable, "role", ""), variable) in self._subset
 
     # --- pairing ------------------------------------------------------------------------------------------------------
 
@@ -224,13 +218,15 @@ class _Loading:
         found = pairing.pair(named_units(self._pairs.units), named_groups(twins))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]
-        by_name = {components_of_path(group.name.replace(".", "/")): group for group in groups}
-        was = len(self._pairs.units)
+        ours = {id(unit): components_of_path(unit.path) for unit in units}
+        theirs = {components_of_path(group.name.replace(".", "/")): group for group in groups}
+        counts = Counting(ours.values(), theirs)
+        taken, was = self._pairs.taken(), len(self._pairs.units)
         for unit in list(self._pairs.units):
-            group = by_name.get(components_of_path(unit.path))
-            if group is not None and self._pairs.add(unit, group):
+            group = theirs.get(ours[id(unit)])
+            is_same = self._source.by_name or counts.is_same(ours[id(unit)])
+            if group is not None and id(group) in taken and is_same and self._pairs.add(unit, group):
                 self._pairs.units.remove(unit)
-                self._pairs.groups = [other for other in self._pairs.groups if other is not group]
         if len(self._pairs.units) < was:  # once more, since fewer candidates can make a pairing unique
             found = pairing.pair(named_units(self._pairs.units), named_groups(self._pairs.groups))
             self._pairs.made |= found.made
@@ -295,7 +291,7 @@ class _Loading:
         )
 
     def _is_made(self, assignment: Made) -> bool:
-        return self._is_wanted(assignment.part.path, assignment.part.variable)
+        return assignment.part.path in self._wanted_parts
 
     def _unused_groups(self, skipped: list[Unit]) -> list[Group]:
         """Return the groups that no unit uses, except tied ones and those of skipped units."""

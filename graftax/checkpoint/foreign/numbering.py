@@ -26,6 +26,23 @@ class Siblings:
         return list(self._below.get(prefix, ()))
 
 
+class Counting:
+    """Whether a name that both sides have means the same, at each of its levels.
+
+    Args:
+        ours: All names of the program, as components.
+        theirs: All names of the file, likewise.
+    """
+
+    def __init__(self, ours: Iterable[Components], theirs: Iterable[Components]) -> None:
+        self._ours, self._theirs = Siblings(ours), Siblings(theirs)
+
+    def is_same(self, name: Components) -> bool:
+        """Return False if a number in a name counts other things on both sides."""
+        levels = [(part, self._ours.below(name[:i]), self._theirs.below(name[:i])) for i, part in enumerate(name)]
+        return all(names_that_count([part], here, there) for part, here, there in levels)
+
+
 def names_that_count(common: Iterable[str], ours: Iterable[str], theirs: Iterable[str]) -> list[str]:
     """Return those of the common names that mean the same on both sides.
 

@@ -9,8 +9,10 @@ from graftax.checkpoint.foreign.flattening import Flattening
 from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.rules.layouts import single_choice
 from graftax.checkpoint.foreign.unit import Part, Rule, Unit
+from graftax.checkpoint.subset import Spot, Subset
 from graftax.core.errors import NotBuiltError, StateError
 from graftax.reparam.base import Reparam
+from graftax.variables.graph.candidates import candidates
 from graftax.variables.graph.module import Module, snake_case
 from graftax.variables.graph.node import own_nodes
 from graftax.variables.graph.walking import walk_with_edges
@@ -56,6 +58,29 @@ class Units:
         if by_depth:
             places = {id(node): place for place, node in enumerate(_by_depth(module))}
             self.units.sort(key=lambda unit: places[id(unit.parts[0].variable._gx_owner)])
+
+    def wanted_parts(self, subset: Subset) -> set[str]:
+        """Return the paths of the parts that are selected, by any of their paths, and tell the units.
+
+        Args:
+            subset: The selection.
+
+        Raises:
+            SelectorError: a selector matches nothing.
+        """
+        _, module = self.modules[0]
+        others = {id(one.variable): one.paths for one in candidates(walk_with_edges(module))}
+        found = set()
+        for unit in self.units:
+            spots = [
+                Spot(one.path, one.variable.role, one.variable, tuple(others.get(id(one.variable), ())))
+                for one in unit.parts
+            ]
+            chosen = {spot.path for spot in spots if spot in subset}
+            unit.is_wanted = bool(chosen)
+            found |= chosen
+        subset.check()
+        return found
 
     def _add(self, paths: Mapping[int, str], variables: list[tuple[str, Variable]]) -> None:
         layer: Any = variables[0][1]._gx_owner

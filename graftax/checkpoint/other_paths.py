@@ -1,0 +1,77 @@
+"""Other paths than the first one: of what is held several times, and of the expressions around a part of a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+
+from graftax.checkpoint.expression_records import is_expression
+from graftax.checkpoint.index import Edge
+from graftax.checkpoint.paths import HasNodes, join, slot_path
+
+T = TypeVar("T")
+
+_MOST = 32
+"""Paths of one object: where shared parts hold shared parts, their number doubles at each level."""
+
+
+def further_paths(
+    first: Mapping[T, str], edges: Iterable[tuple[T, Edge, T]], below: Callable[[T], Iterable[tuple[Edge, T]]]
+) -> dict[T, list[str]]:
+    """Return the further paths of what is held several times, and of all below it.
+
+    Ways around a cycle are left out, and of very many paths of one object, most.
+
+    Args:
+        first: The first path of everything.
+        edges: Those that do not belong to first paths, each with what it begins and ends at.
+        below: Returns what hangs below something.
+    """
+    found: dict[T, list[str]] = {}
+    waiting = [(join(first[parent], edge), child) for parent, edge, child in edges]
+    # an edge back to what is above would give all below it a path through itself
+    waiting = [(path, node) for path, node in waiting if not path.startswith(f"{first[node]}/")]
+    for path, node in waiting:  # the list grows during the loop
+        known = found.setdefault(node, [])
+        if path != first[node] and path not in known and len(known) < _MOST:
+            known.append(path)
+            waiting += [(join(path, edge), child) for edge, child in below(node)]
+    return {node: known for node, known in found.items() if known}
+
+
+def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
+    """Return the other paths by which selectors know the nodes of a checkpoint.
+
+    Args:
+        graph: The graph of a checkpoint.
+        paths: A result of `node_paths`.
+    """
+    edges = [
+        (node, edge, child)
+        for node, path in paths.items()
+        for edge, child in graph.nodes[node].edges
+        if paths[child] != join(path, edge)
+    ]
+    found = further_paths(paths, edges, lambda node: graph.nodes[node].edges)
+    wholes = {
+        path
+        for node, first in paths.items()
+        if graph.nodes[node].edges and is_expression(graph.nodes[node])
+        for path in (first, *found.get(node, ()))
+    }
+    if wholes:
+        for node, path in paths.items():
+            above = [whole for way in (path, *found.get(node, ())) for whole in wholes_above(way, wholes)]
+            if above:
+                found.setdefault(node, []).extend(above)
+    for slot in graph.slots:
+        if slot.variable in found and slot.optimizer in paths:
+            ways = found[slot.variable]
+            found[slot.slot] = [slot_path(paths[slot.optimizer], slot.name, way) for way in ways]
+    return {node: tuple(dict.fromkeys(ways)) for node, ways in found.items()}
+
+
+def wholes_above(path: str, wholes: Collection[str]) -> list[str]:
+    """Return the paths of the expressions that something at a path is a part of, the innermost first."""
+    parts = path.split("/")
+    return [above for i in range(len(parts) - 1, 0, -1) if (above := "/".join(parts[:i])) in wholes]
