@@ -34,7 +34,7 @@ def explain_call(
         where += ": fit, evaluate and predict pass one argument" if hasattr(layer, "train_step") else ""
     better: GraftaxError | None = None
     if isinstance(error, AttributeError) and isinstance(error.obj, Module) and error.name:
-        better = _missing_attribute_error(error.obj, error.name)
+        better = _missing_attribute_error(layer, error.obj, error.name)
     elif isinstance(error, TypeError) and _BINDING.search(str(error)) and _is_raised_by(error.__traceback__, CALLERS):
         parameters = ", ".join(
             str(p.replace(annotation=p.empty)) for p in inspect.signature(layer.call).parameters.values()
@@ -133,8 +133,10 @@ _TOLD = {
 }
 
 
-def _missing_attribute_error(module: Module, name: str) -> MissingAttributeError:
+def _missing_attribute_error(layer: object, module: Module, name: str) -> MissingAttributeError:
     kind = type(module)
+    if module is not layer and module._gx_lacks_weights:  # a part, whose class may be somebody else's
+        return module._gx_explain_missing(name, f"{kind.__name__!r} object has no attribute {name!r}")
     build = getattr(kind, "build", None)
     if build is None or not hasattr(module, "add_weight"):
         return MissingAttributeError(

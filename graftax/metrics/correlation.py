@@ -15,7 +15,7 @@ from graftax.metrics.metric import Metric
 from graftax.metrics.reduction import SampleMetric
 from graftax.objectives import per_sample
 from graftax.objectives.hiding import Form, Formula, as_mask
-from graftax.objectives.pairs import pair
+from graftax.objectives.pairs import pair_of_rows
 from graftax.objectives.sample_weights import broadcast_weight, check_weights
 from graftax.objectives.tables import in_one_order
 from graftax.variables import masks
@@ -157,7 +157,7 @@ class R2Score(Metric):
             for given in (mask, sample_weight):
                 if given is not None:
                     y_true, y_pred = self.formula.hide(ops.asarray(y_true), ops.asarray(y_pred), given)
-            y_true, y_pred = pair(y_true, y_pred)
+            y_true, y_pred = pair_of_rows(y_true, y_pred)
             if y_pred.ndim < 2:
                 y_true, y_pred = ops.expand_dims(y_true, -1), ops.expand_dims(y_pred, -1)
             if not y_pred.size:

@@ -12,7 +12,7 @@ from graftax.core.typedefs import Array, ArrayLike
 from graftax.metrics import exact
 from graftax.metrics.confusion import ElementMetric
 from graftax.objectives.hiding import Form, Formula
-from graftax.objectives.pairs import pair
+from graftax.objectives.pairs import pair_of_rows
 from graftax.variables.variable import Variable
 
 Average = Literal["micro", "macro", "weighted"]
@@ -72,7 +72,7 @@ class FBetaScore(ElementMetric):
 
     def matched(self, y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
         """Return targets and predictions of one shape, the last axis being that of the classes."""
-        y_true, y_pred = pair(y_true, y_pred)
+        y_true, y_pred = pair_of_rows(y_true, y_pred)
         if y_pred.ndim < 2:
             y_true, y_pred = ops.expand_dims(y_true, -1), ops.expand_dims(y_pred, -1)
         if self.threshold is None and y_pred.shape[-1] == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graftax import ops
 from graftax.core.errors import ArgumentError
 from graftax.core.typedefs import Array, ArrayLike
-from graftax.objectives.pairs import pair
+from graftax.objectives.pairs import pair_of_rows
 from graftax.objectives.per_sample import EPSILON
 from graftax.objectives.ranges import check_range
 from graftax.ops.checks import axis_in_range
@@ -18,7 +18,7 @@ def tversky(
 
     ``axis`` are the axes to sum over, by default all but the first; the mean is over the others.
     """
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = pair_of_rows(y_true, y_pred)
     for name, y in (("y_true", y_true), ("y_pred", y_pred)):
         check_range(y, 0, 1, name, "shares are in [0, 1]; these look like logits", "a sigmoid or softmax before it")
     summed = range(1, y_true.ndim) if axis is None else axis

@@ -64,8 +64,28 @@ def pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
     return same_shape(ops.cast(to_floating(y_true, "y_true"), predictions.dtype.name), predictions)
 
 
+def pair_of_rows(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
+    """Return both as `pair` does, where axes have a meaning; an axis of size 1 that only one has at its end is kept.
+
+    Raises:
+        ShapeError: the shapes differ otherwise.
+
+    Example:
+        >>> a, b = pair_of_rows([1, 2], [[1.0], [2.0]])
+        >>> a.shape, b.shape
+        ((2, 1), (2, 1))
+    """
+    predictions = to_floating(y_pred)
+    targets = ops.cast(to_floating(y_true, "y_true"), predictions.dtype.name)
+    if predictions.shape == (*targets.shape, 1):
+        targets = ops.expand_dims(targets, -1)
+    elif targets.shape == (*predictions.shape, 1):
+        predictions = ops.expand_dims(predictions, -1)
+    return same_shape(targets, predictions)
+
+
 def pair_of_vectors(y_true: ArrayLike, y_pred: ArrayLike, axis: int, why: str) -> tuple[Array, Array]:
-    """Return both as `pair` does, where formulas compare vectors along an axis.
+    """Return both as `pair_of_rows` does, where formulas compare vectors along an axis.
 
     Along the first axis, that of the samples, a batch of one is a vector of one element, and is let be.
 
@@ -78,7 +98,7 @@ def pair_of_vectors(y_true: ArrayLike, y_pred: ArrayLike, axis: int, why: str) -
     Raises:
         ShapeError: the vectors have one element.
     """
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = pair_of_rows(y_true, y_pred)
     if y_pred.ndim > 1 and -y_pred.ndim <= axis < y_pred.ndim and axis % y_pred.ndim and y_pred.shape[axis] == 1:
         raise ShapeError(
             f"y_true {list(y_true.shape)}, y_pred {list(y_pred.shape)}, with vectors along axis {axis}",

@@ -84,7 +84,8 @@ def _suggest_weights(name: str, weights: Shape, shape: Shape) -> str:
         return (
             f"{name} of shape {list(shape)}; or, where each label has a weight, and a loss that takes each by itself "
             "(binary_crossentropy, mse), targets and outputs with an axis more, so that each label has a value: "
-            f"y[..., None], and layers.Reshape(({', '.join(map(str, weights[1:]))}, 1)) at the end of the model"
+            f"y[..., None], and, if outputs are no {[*shape[:1], *weights[1:], 1]} already, "
+            f"layers.Reshape(({', '.join(map(str, weights[1:]))}, 1)) at the end of the model"
         )
     either = f" or {list(shape)}" if len(shape) > 1 else ""
     return f"{name} of shape {list(shape[:1])}{either}"

@@ -98,3 +98,44 @@ def test_functions_of_the_package_keep_their_shapes() -> None:
     y_true, y_pred = TARGETS.reshape(2, 4), PREDICTIONS.reshape(2, 4, 1)
     loss = losses.FunctionLoss(losses.mean_squared_error, reduction="none")
     assert loss(y_true, y_pred).shape == losses.MeanSquaredError(reduction="none")(y_true, y_pred).shape == (2,)
+
+
+def classes_of(space: Any, base: Any) -> list[Any]:
+    return [
+        kind
+        for name in dir(space)
+        if isinstance(kind := getattr(space, name), type)
+        and issubclass(kind, base)
+        and kind.__module__ != base.__module__
+    ]
+
+
+EVERY = [*classes_of(losses, losses.Loss), *classes_of(metrics, metrics.Metric)]
+
+
+def outcome(kind: Any, y_true: Any, y_pred: Any) -> Any:
+    """The number, or the class of the error; None where the class needs arguments."""
+    try:
+        objective = kind()
+    except TypeError:
+        return None
+    try:
+        return np.asarray(objective(y_true, y_pred), "float64")
+    except gx.errors.GraftaxError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.__module__.split('.')[1]}-{kind.__name__}")
+def test_every_loss_and_metric_takes_a_missing_last_axis_as_one(kind: Any) -> None:
+    """Targets (n,) beside predictions (n, 1) are targets (n, 1), also where a formula goes along the last axis."""
+    rng = np.random.default_rng(0)
+    y_true, y_pred = np.float32([0, 1, 1, 0, 1, 0]), rng.uniform(0.1, 0.9, (6, 1)).astype("float32")
+    for shape in ((6,), (2, 3)):
+        less, full, predictions = y_true.reshape(shape), y_true.reshape(*shape, 1), y_pred.reshape(*shape, 1)
+        found = [
+            outcome(kind, less, predictions), outcome(kind, full, predictions), outcome(kind, full, predictions[..., 0])
+        ]  # fmt: skip
+        numbers = [one for one in found if isinstance(one, np.ndarray)]
+        assert len(numbers) in (0, 3), found
+        for one in numbers:
+            np.testing.assert_allclose(one, numbers[0], rtol=1e-5, atol=1e-7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -129,3 +130,39 @@ def is_order_known(name: Components, other: Components) -> bool:
         if a != b:
             return a[0] == b[0]
     return False
+
+
+def do_names_deny(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Return True if a word of a name is in the partner of another one, and in neither of the other two.
+
+    Only words count that tell the names of one side apart.
+
+    Args:
+        pairs: Names of the program, each with one of the file.
+
+    Example:
+        >>> do_names_deny([("flow_stream", "rgb"), ("rgb_stream", "flow")])
+        True
+        >>> do_names_deny([("first", "rgb"), ("second", "flow")])
+        False
+    """
+    ours, theirs = (_telling_words([pair[side] for pair in pairs]) for side in (0, 1))
+    for here, there in zip(ours, theirs, strict=True):
+        strange = {word for word in here if not _are_common({word}, there)}
+        for other, its in zip(ours, theirs, strict=True):
+            if _are_common(strange, {word for word in its if not _are_common(other, {word})}):
+                return True
+    return False
+
+
+def _telling_words(names: Sequence[str]) -> list[set[str]]:
+    words = [set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower())) for name in names]
+    counts = Counter(word for one in words for word in one)
+    return [{word for word in one if counts[word] < len(names)} for one in words]
+
+
+def _are_common(ours: set[str], theirs: set[str]) -> bool:
+    """Return True if both have a word, or one has the beginning of another: ``enc`` of ``encoder``."""
+    return any(
+        a == b or (min(len(a), len(b)) > 2 and (a.startswith(b) or b.startswith(a))) for a in ours for b in theirs
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from graftax.checkpoint.foreign.naming import Components, is_order_known, natural_key
+from graftax.checkpoint.foreign.naming import Components, do_names_deny, is_order_known, natural_key
 from graftax.checkpoint.foreign.numbering import names_that_count, stem_of
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
@@ -96,6 +96,8 @@ def _are_numbered(chosen: list[Pair], names: dict[int, Components]) -> bool:
 def _have_other_names(chosen: list[Pair], names: dict[int, Components]) -> bool:
     """Return True if a unit has the name of a group that another unit got, and would fit it; or the number of it."""
     words = [(_last(names[id(unit)]), _last(names[id(group)])) for unit, group in chosen]
+    if do_names_deny([("_".join(names[id(unit)]), "_".join(names[id(group)])) for unit, group in chosen]):
+        return True
     numbers = [(_number(here), _number(there)) for here, there in words]
     if any(here != there for here, there in numbers) and Counter(n for n, _ in numbers) == Counter(
         n for _, n in numbers

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from graftax.checkpoint.foreign.naming import Components, natural_key
+from graftax.checkpoint.foreign.naming import Components, do_names_deny, natural_key
 from graftax.checkpoint.foreign.numbering import Siblings, names_that_count
 from graftax.checkpoint.foreign.order import Orders
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units, group_by_first, without
@@ -111,6 +111,8 @@ class Pairing:
         for inside, here in ours.items():
             there = theirs.get(inside, {})
             if len(here) != len(there) or not self._orders.are_known([(name,) for name in there]):
+                continue
+            if do_names_deny(list(zip(here, there, strict=True))):
                 continue
             found = [self._pair_within(*both) for both in zip(here.values(), there.values(), strict=True)]
             if all(len(one.made) == len(part) for one, part in zip(found, here.values(), strict=True)):

@@ -114,7 +114,7 @@ class Module(Adopting, Holder, Constructed):
         from_config = Absent()
         get_config = Absent()
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        def __new__(cls, /, *args: Any, **kwargs: Any) -> Self:
             """Make a Module that remembers the creators of now, whatever its ``__init__`` does."""
             self = super().__new__(cls)
             object.__setattr__(self, "_gx_made_with", MadeWith(args, kwargs))

@@ -107,3 +107,50 @@ def test_layers_that_all_go_forwards_take_both_directions(tmp_path):
     report = gx.checkpoint.load_foreign(recurrent_file(1, tmp_path), Parts(**parts), source="torch")
     found = {one.path: one.source for one in report.restored}
     assert found["other/kernel"] == "rnn.weight_ih_l0_reverse"
+
+
+def test_names_that_share_a_word_with_another_partner_deny_the_order(tmp_path):
+    there = [("rgb", 4, 5), ("flow", 4, 5), ("fuse", 10, 3)]
+    here = [("flow_stream", 4, 5), ("rgb_stream", 4, 5), ("fuse", 10, 3)]
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        loaded(there, here, tmp_path)
+    found = loaded(there, [here[1], here[0], here[2]], tmp_path)
+    assert found == {"rgb_stream": "rgb", "flow_stream": "flow", "fuse": "fuse"}
+
+
+@pytest.mark.parametrize("is_crossed", [True, False])
+def test_streams_of_equal_names_inside(is_crossed, tmp_path):
+    """The parts of both streams have the same names, and the streams have names that share a word."""
+
+    def stream():
+        found = Parts(up=layers.Dense(6), down=layers.Dense(4))
+        found.up.build((None, 4))
+        found.down.build((None, 6))
+        return found
+
+    names = ["encoder_stream", "decoder_stream"]
+    module = Parts(**{name: stream() for name in (names[::-1] if is_crossed else names)})
+    chain = [
+        (f"{part}.{name}", *((4, 6) if name == "up" else (6, 4))) for part in ("enc", "dec") for name in ("up", "down")
+    ]
+    path = file_of(chain, tmp_path)
+    if is_crossed:
+        with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+            gx.checkpoint.load_foreign(path, module, source="torch")
+        return
+    gx.checkpoint.load_foreign(path, module, source="torch")
+    assert [float(module.encoder_stream.up.bias[0]), float(module.decoder_stream.down.bias[0])] == [0.0, 3.0]
+
+
+@pytest.mark.parametrize("mode", ["cover", "overlap"])
+def test_bare_numbers_of_other_counts_pair_nothing(mode, tmp_path):
+    """Six layers of a file, and three of a program at the numbers 0, 2 and 4."""
+    chain = [(str(i), 6, 6) for i in range(6)]
+    model = gx.Sequential([layers.Dense(6), layers.Dropout(0.1), layers.Dense(6), layers.Dropout(0.1), layers.Dense(6)])
+    model.build((None, 6))
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        gx.checkpoint.load_foreign(file_of(chain, tmp_path), model, source="torch", mode=mode)
+    gx.checkpoint.load_foreign(
+        file_of(chain, tmp_path), model, source="torch", mode=mode, names={f"layers/{2 * i}": str(i) for i in range(3)}
+    )
+    assert [float(model.layers[i].bias[0]) for i in (0, 2, 4)] == [0.0, 1.0, 2.0]

@@ -322,3 +322,12 @@ def test_walk_starts_at_the_root():
     box = Box(a=Box(v=var()))
     assert list(map(id, walk(box))) == list(map(id, (box, box.a, box.a.v)))
     assert len(list(walk(box.a.v))) == 1
+
+
+def test_an_argument_may_be_called_cls():
+    class Token(Module):
+        def __init__(self, cls):
+            super().__init__()
+            self.kind = cls
+
+    assert Token(cls="a").kind == "a"
