@@ -193,7 +193,7 @@ class RestoreReport:
         """Let ``deferred`` list the values that still wait there."""
         self._waiting = waiting
 
-    def leave_flags(self, begun_frozen: frozenset[str]) -> None:
+    def _gx_leave_flags(self, begun_frozen: frozenset[str]) -> None:
         """Let what is created later be trained as the program says, where the saved run had not changed that.
 
         Args:
@@ -202,7 +202,7 @@ class RestoreReport:
         if self._waiting is not None:
             self._waiting.begun_frozen = begun_frozen
 
-    def leave_uses(self, begun_uses: Mapping[str, tuple[str, ...]]) -> None:
+    def _gx_leave_uses(self, begun_uses: Mapping[str, tuple[str, ...]]) -> None:
         """Let what is created later use the adapters that the program says, where the saved run had not changed that.
 
         Args:

@@ -62,7 +62,7 @@ class GivenAdapters:
         """
         if self._saved is None:
             return []
-        report.leave_uses({path: tuple(names) for path, names in self._saved.items()})
+        report._gx_leave_uses({path: tuple(names) for path, names in self._saved.items()})
         chosen: list[str] = []
         kept: list[str] = []
         for path, weight in self._iterate():

@@ -74,7 +74,7 @@ class GivenFlags:
         """
         if self._saved is None:
             return []
-        report.leave_flags(self._saved)
+        report._gx_leave_flags(self._saved)
         chosen: list[str] = []
         for path, node in self._iterate():
             given, now = self._given.get(path), _flag_of(node)
