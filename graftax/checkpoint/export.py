@@ -48,6 +48,7 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         reader.check_files()
         index = reader.index
         spots = saved_spots(index)
+        random = index.random if RANDOM_SPOT in subset else None  # before the check: it may be all that is skipped
         subset.check(spots.values())
         chosen = {node: spot.path for node, spot in spots.items() if spot in subset}
         tensors = {path: tensor for node, path in chosen.items() if (tensor := index.nodes[node].tensor) is not None}
@@ -55,7 +56,6 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         refused = expressions_error(facts, tensors, path) if path.endswith(".npz") else None
         if refused is not None:
             raise refused
-        random = index.random if RANDOM_SPOT in subset else None
         said = {KEY: facts.to_text(), HEAD_KEY: Head(index.step, index.meta, random).to_text()}
         loaded = load(reader, tensors.values())
     arrays = {path: loaded[tensor] for path, tensor in tensors.items()}

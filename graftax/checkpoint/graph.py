@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from graftax.checkpoint.children import adopt_pending, children_of, hanging_on_lone, keeps_state
 from graftax.checkpoint.index import Edge, Kind
-from graftax.checkpoint.other_paths import further_paths, wholes_above
+from graftax.checkpoint.other_paths import further_paths, slot_ways, wholes_above
 from graftax.checkpoint.outline import Narrow
 from graftax.checkpoint.paths import STATE, escape, join, slot_path
 from graftax.checkpoint.subset import RANDOM, Spot
@@ -60,6 +60,13 @@ class Place:
 
     def __repr__(self) -> str:
         return f"Place({self.path!r}, {self.kind.name.lower()})"
+
+
+def _edges_of(place: Place, through_expressions: bool) -> list[tuple[Edge, Place]]:
+    """Return what hangs below an object; of an expression, what belongs to it alone, unless all is asked for."""
+    if through_expressions or not _is_whole(place):
+        return list(place.edges.items())
+    return [(edge, child) for edge, child in place.edges.items() if child.path == join(place.path, edge)]
 
 
 def _is_whole(place: Place) -> bool:
@@ -143,14 +150,14 @@ class Graph:
             for edge, child in place.edges.items()
             if child.path != join(place.path, edge) and (through_expressions or not _is_whole(place))
         ]
-        found = further_paths(first, edges, lambda place: place.edges.items())
+        found = further_paths(first, edges, lambda place: _edges_of(place, through_expressions))
         wholes = {path for place, paths in found.items() if _is_whole(place) for path in paths}
         for place, paths in found.items():
-            place.further = (*paths, *(above for path in paths for above in wholes_above(path, wholes)))
+            place.further = tuple(paths)
+            place.wholes += tuple([above for path in paths for above in wholes_above(path, wholes)])
         for slot in self.slots:
-            if slot.variable is not None and slot.variable.further:
-                ways = slot.variable.further
-                slot.slot.further = tuple([slot_path(slot.optimizer.path, slot.name, way) for way in ways])
+            if slot.variable is not None and slot.optimizer in first and slot.variable in first:
+                slot.slot.further = tuple(slot_ways(slot.name, first, found, slot.optimizer, slot.variable))
 
     def _visit(self, level: list[Place]) -> None:
         """Find everything below some objects, breadth-first."""

@@ -303,7 +303,9 @@ class Match:
                 yield leaf_path, leaf
 
     def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:
-        return find_saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner))
+        above = None if self.subset.is_all else self.graph.parent_of(path)
+        others = () if above is None else _ways_below(above[0], path)
+        return find_saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner), others)
 
     def _holder_of(self, path: str, place: Place) -> Module | None:
         above = self.graph.parent_of(path)
@@ -365,3 +367,10 @@ def _describe(kind: Kind, edges: list[str]) -> str:
     if kind.is_leaf:
         return "a leaf" if kind is Kind.VARIABLE else f"a leaf ({'Python state' if kind in _STATES else 'random key'})"
     return f"a node with the children {', '.join(edges[:4])}{', ...' if len(edges) > 4 else ''}"
+
+
+def _ways_below(place: Place, path: str) -> tuple[str, ...]:
+    """Return the other paths of what is not there yet, below an object that is held several times."""
+    if not path.startswith(f"{place.path}/"):
+        return ()
+    return tuple([f"{way}{path[len(place.path) :]}" for way in place.further])

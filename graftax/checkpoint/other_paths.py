@@ -11,7 +11,7 @@ from graftax.checkpoint.paths import HasNodes, join, slot_path
 
 T = TypeVar("T")
 
-_MOST = 32
+_MOST = 64
 """Paths of one object: where shared parts hold shared parts, their number doubles at each level."""
 
 
@@ -53,6 +53,11 @@ def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tup
         if paths[child] != join(path, edge)
     ]
     found = further_paths(paths, edges, lambda node: graph.nodes[node].edges)
+    slots = {
+        slot.slot: slot_ways(slot.name, paths, found, slot.optimizer, slot.variable)
+        for slot in graph.slots
+        if slot.optimizer in paths and slot.variable in paths
+    }
     wholes = {
         path
         for node, first in paths.items()
@@ -64,11 +69,22 @@ def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tup
             above = [whole for way in (path, *found.get(node, ())) for whole in wholes_above(way, wholes)]
             if above:
                 found.setdefault(node, []).extend(above)
-    for slot in graph.slots:
-        if slot.variable in found and slot.optimizer in paths:
-            ways = found[slot.variable]
-            found[slot.slot] = [slot_path(paths[slot.optimizer], slot.name, way) for way in ways]
+    found |= {slot: ways for slot, ways in slots.items() if ways}
     return {node: tuple(dict.fromkeys(ways)) for node, ways in found.items()}
+
+
+def slot_ways(name: str, first: Mapping[T, str], found: Mapping[T, list[str]], optimizer: T, variable: T) -> list[str]:
+    """Return the further paths of a slot, whose optimizer or Variable is held several times.
+
+    Args:
+        name: The name of the slot.
+        first: The first path of everything.
+        found: A result of `further_paths`.
+        optimizer: The optimizer.
+        variable: The Variable.
+    """
+    here, there = ([first[one], *found.get(one, ())] for one in (optimizer, variable))
+    return [slot_path(one, name, other) for one in here for other in there][1 : _MOST + 1]
 
 
 def wholes_above(path: str, wholes: Collection[str]) -> list[str]:

@@ -83,6 +83,8 @@ class Session:
         """What was frozen where the saved run began: a saved flag like that is not restored. None for all flags."""
         self.begun_uses: Mapping[str, tuple[str, ...]] = {}
         """The adapters in use where the saved run began: saved ones like these are not restored."""
+        self.ways: Mapping[str, tuple[str, ...]] = {}
+        """The further paths of what the program holds several times, by its first path."""
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []
@@ -143,7 +145,12 @@ class Session:
 
     def is_about(self, spot: Spot) -> bool:
         """Return True if the object of this spot is selected."""
-        return self._subset is not None and (self._subset.is_all or spot in self._subset)
+        if self._subset is None or self._subset.is_all:
+            return self._subset is not None
+        parts = spot.path.split("/")
+        above = ("/".join(parts[:i]) for i in range(1, len(parts)))
+        others = [f"{way}{spot.path[len(one) :]}" for one in above for way in self.ways.get(one, ())]
+        return spot._replace(others=(*spot.others, *others)) in self._subset
 
     def has_given(self, path: str) -> bool:
         """Return True if the Variable at this path has its value, or was left out."""
@@ -195,12 +202,14 @@ class Session:
             name: getattr(self, name)
             for name in (
                 *("index", "mapped", "_given_away", "_paths", "choices", "as_saved", "as_used", "source"),
-                *("arrived", "retrained", "differing", "begun_frozen", "begun_uses"),
+                *("arrived", "retrained", "differing", "begun_frozen", "begun_uses", "ways"),
             )
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"lacking": {}, "source": None, "begun_frozen": None, "begun_uses": {}, **state})
+        self.__dict__.update(
+            {"lacking": {}, "source": None, "begun_frozen": None, "begun_uses": {}, "ways": {}, **state}
+        )
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
         self._slots, self._marks, self._models, self.builds = {}, Marks(), [], 0
 

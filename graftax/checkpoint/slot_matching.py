@@ -50,7 +50,15 @@ class SlotMatch:
             variable = one if isinstance(one, Place) else None
             place = variable.spot if variable is not None else self._absent_spot(record, one)
             path = slot_path(optimizer.path, record.name, place.path)
-            wanted = match.is_wanted(find_saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path))
+            further = variable.further if variable is not None else ()
+            ways = [
+                slot_path(here, record.name, there)
+                for here in (optimizer.path, *optimizer.further)
+                for there in (place.path, *further)
+            ]
+            wanted = match.is_wanted(
+                find_saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path, tuple(ways[1:]))
+            )
             if not wanted or match.subset.skips(place):  # a slot is restored only together with its Variable
                 continue
             has_place = one is not None

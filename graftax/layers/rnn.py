@@ -88,6 +88,7 @@ class RNN(Stateful):
 
     def build(self, input_shape: Shape) -> None:
         batch, _, *size = single_shape(input_shape, least=3)
+        batch = 1 if batch is None and not self.stateful else batch  # weights have the same shapes for any
         states = first_states(self.cell, batch, self._gx_dtypes.compute_dtype)
         self._build_cell((batch, *size), states)
         self.make_carried([tuple(part.shape) for part in tree.flatten(states)])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftax.checkpoint.adapters_in_use import set_use
 from graftax.checkpoint.report import RestoreReport
 from graftax.core import user_line
 from graftax.reparam.adapted import Adapted
-from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.training.nodes_of_roots import nodes_of, paths_of
 
 log = logging.getLogger("graftax")
 
@@ -35,14 +35,23 @@ class GivenAdapters:
 
     def __init__(self, roots: Callable[[], Mapping[str, Any]]) -> None:
         self._roots = roots
-        self.in_use: dict[str, list[str]] = {}
-        """The adapters by the path of their weight."""
+        self._given: dict[int, tuple[Adapted, list[str]]] = {}  # by the id of the weight
         self._saved: Mapping[str, list[str]] | None = None
+
+    def __reduce__(self) -> tuple[type[GivenAdapters], tuple[Callable[[], Mapping[str, Any]]]]:
+        return GivenAdapters, (self._roots,)  # what is noted is known by identity, and a copy has other objects
+
+    @property
+    def in_use(self) -> dict[str, list[str]]:
+        """Return the adapters in use where training began, by the path of their weight."""
+        paths = paths_of(self._roots()) if self._given else {}
+        return {paths[at]: names for at, (_, names) in self._given.items() if at in paths}
 
     def note(self) -> None:
         """Note what the program uses, of all weights that are new."""
-        for path, weight in self._iterate():
-            self.in_use.setdefault(path, list(weight.active))
+        for node in nodes_of(self._roots()):
+            if isinstance(node, Adapted) and id(node) not in self._given:
+                self._given[id(node)] = node, list(node.active)
 
     def remember(self, saved: Mapping[str, list[str]] | None) -> None:
         """Keep what was in use where the run that is resumed began, for `choose`; None if that is not known."""
@@ -65,9 +74,11 @@ class GivenAdapters:
         report._gx_leave_uses({path: tuple(names) for path, names in self._saved.items()})
         chosen: list[str] = []
         kept: list[str] = []
-        for path, weight in self._iterate():
-            given, begun, now = self.in_use.get(path), self._saved.get(path), list(weight.active)
-            if given is None or begun is None or given in (now, begun):
+        paths = paths_of(self._roots()) if self._given else {}
+        for weight, given in self._given.values():
+            path, now = paths.get(id(weight), ""), list(weight.active)
+            begun = self._saved.get(path)
+            if begun is None or given in (now, begun):
                 continue
             if now == begun:
                 set_use(weight, tuple(given))
@@ -82,14 +93,6 @@ class GivenAdapters:
                 "if the program is to count: gx.adapters.use(model, ...) in on_train_begin of a callback"
             )
         return [f"{_some(told)} in this program" for told in (chosen, kept) if told]
-
-    def _iterate(self) -> Iterator[tuple[str, Adapted]]:
-        seen: set[int] = set()
-        for root, one in self._roots().items():
-            for edges, node in walk_with_edges(one) if isinstance(one, Module) else ():
-                if isinstance(node, Adapted) and id(node) not in seen:
-                    seen.add(id(node))
-                    yield "/".join([root, *map(str, edges)]), node
 
 
 def _shown(names: list[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability
-from graftax.variables.graph.module import Module, walk_with_edges
+from graftax.training.nodes_of_roots import nodes_of, paths_of
+from graftax.variables.graph.module import Module
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
@@ -17,6 +18,8 @@ log = logging.getLogger("graftax")
 _NEVER_TRAINED = ("slot", "counter", "hyper")
 _Flag: TypeAlias = bool | Trainability
 """Of a Module, whether it is frozen as a whole; of a Variable, its trainability."""
+_Given: TypeAlias = dict[int, tuple[Variable | Module, _Flag]]
+"""The flags by the id of what has them, which they keep alive."""
 
 
 class GivenFlags:
@@ -41,20 +44,28 @@ class GivenFlags:
 
     def __init__(self, roots: Callable[[], Mapping[str, Any]]) -> None:
         self._roots = roots
-        self._given: dict[str, _Flag] = {}  # by path
+        self._given: _Given = {}
+        self._frozen: tuple[int, list[str]] = (0, [])  # of how many, since paths take a walk over all
         self._saved: frozenset[str] | None = None
+
+    def __reduce__(self) -> tuple[type[GivenFlags], tuple[Callable[[], Mapping[str, Any]]]]:
+        return GivenFlags, (self._roots,)  # what is noted is known by identity, and a copy has other objects
 
     @property
     def frozen(self) -> list[str]:
         """Return the paths of what was not trained where training began."""
-        return [path for path, flag in self._given.items() if not _is_free(flag)]
+        if self._frozen[0] != len(self._given):
+            paths = paths_of(self._roots())
+            found = [paths[at] for at, (_, flag) in self._given.items() if at in paths and not _is_free(flag)]
+            self._frozen = len(self._given), found
+        return self._frozen[1]
 
     def note(self) -> None:
         """Note the flags of the program; later, those of what has been built since, as the program would have them."""
-        known, now = dict(self._given), {path: _flag_of(node) for path, node in self._iterate()}
-        for path in now:
-            if path not in known:
-                self._given[path] = _without_changes(path, known, now)
+        known = dict(self._given)
+        for node in nodes_of(self._roots()):
+            if id(node) not in known and (isinstance(node, Module) or node.role not in _NEVER_TRAINED):
+                self._given[id(node)] = node, _without_changes(node, known)
 
     def remember(self, saved: Sequence[str] | None) -> None:
         """Keep what was frozen where the run that is resumed began, for `choose`; None if that is not known."""
@@ -76,9 +87,10 @@ class GivenFlags:
             return []
         report._gx_leave_flags(self._saved)
         chosen: list[str] = []
-        for path, node in self._iterate():
-            given, now = self._given.get(path), _flag_of(node)
-            if given is None or _is_free(given) == _is_free(now):
+        paths = paths_of(self._roots())
+        for node, given in list(self._given.values()):
+            path, now = paths.get(id(node)), _flag_of(node)
+            if path is None or _is_free(given) == _is_free(now):
                 continue
             if _is_free(now) == (path not in self._saved):
                 _set(node, given)
@@ -90,26 +102,18 @@ class GivenFlags:
             log.warning("resume=: the program freezes and trains other parts than that run: %s", some)
         return [f"{some} in this program"]
 
-    def _iterate(self) -> Iterator[tuple[str, Variable | Module]]:
-        seen: set[int] = set()
-        for root, one in self._roots().items():
-            for edges, node in walk_with_edges(one) if isinstance(one, Module) else ():
-                if id(node) in seen or not isinstance(node, Variable | Module):
-                    continue
-                seen.add(id(node))
-                if isinstance(node, Module) or node.role not in _NEVER_TRAINED:
-                    yield "/".join([root, *map(str, edges)]), node
 
-
-def _without_changes(path: str, known: Mapping[str, _Flag], now: Mapping[str, _Flag]) -> _Flag:
+def _without_changes(node: Variable | Module, known: _Given) -> _Flag:
     """Return the flag of something that is new, if callbacks had changed none above it meanwhile."""
-    found, above = now[path], path.rpartition("/")[0]
-    while above and type(known.get(above)) is not bool:
-        above = above.rpartition("/")[0]
-    was_frozen = bool(known.get(above, False))
-    if not known or (not was_frozen and _is_free(now.get(above, False))):
+    found, above = _flag_of(node), node._gx_owner
+    while above is not None and id(above) not in known:
+        above = above._gx_owner
+    if above is None:
         return found
-    return found.with_frozen(was_frozen) if isinstance(found, Trainability) else was_frozen
+    was_free = _is_free(known[id(above)][1])
+    if was_free and not (isinstance(above, Module) and above._gx_frozen):
+        return found
+    return found.with_frozen(not was_free) if isinstance(found, Trainability) else not was_free
 
 
 def _flag_of(node: Variable | Module) -> _Flag:

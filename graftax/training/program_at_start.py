@@ -16,15 +16,21 @@ class ProgramAtStart:
     """Settings, numbers of optimizers, frozen parts and adapters in use, before callbacks or a checkpoint change them.
 
     Args:
-        roots: Returns the objects that are trained and saved, by the beginnings of their paths.
+        roots: Returns all that is saved, by the beginnings of their paths.
+        trained: Returns those without the run itself, likewise.
         with_settings: Returns those whose settings callbacks may change, likewise.
     """
 
-    def __init__(self, roots: Callable[[], Mapping[str, Any]], with_settings: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        roots: Callable[[], Mapping[str, Any]],
+        trained: Callable[[], Mapping[str, Any]],
+        with_settings: Callable[[], Mapping[str, Any]],
+    ) -> None:
         self.settings = Settings(with_settings)
         self._numbers = GivenNumbers(roots)
-        self._flags = GivenFlags(with_settings)
-        self._adapters = GivenAdapters(with_settings)
+        self._flags = GivenFlags(trained)
+        self._adapters = GivenAdapters(trained)
 
     def note(self) -> None:
         """Note all as the program makes it."""

@@ -57,7 +57,7 @@ class RunState(Module):
         # of the compiled step that runs: the place of its mark, the mark before, how many steps it takes
         self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
-        self.program = ProgramAtStart(self.roots, self._with_settings)
+        self.program = ProgramAtStart(self.roots, self._trained, self._with_settings)
         self._is_whole = False  # whether a step was taken
         self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
         # for callbacks without a get_state of their own, by callback
@@ -90,9 +90,13 @@ class RunState(Module):
         """Return the Variables of all roots."""
         return [v for root in self.roots().values() for v in variables_of(root)]
 
+    def _trained(self) -> dict[str, Any]:
+        """Return the roots but for the run itself."""
+        return {name: root for name, root in self.roots().items() if root is not self}
+
     def _with_settings(self) -> dict[str, Any]:
         """Return the Modules whose settings callbacks may change."""
-        return {name: root for name, root in self.roots().items() if root is not self}
+        return self._trained()
 
     def note_program(self) -> None:
         """Note what the program gives, before callbacks or a checkpoint change it."""

@@ -106,3 +106,9 @@ def test_both_layers_begin_from_zeros_again():
     np.testing.assert_array_equal(one(x), first)
     with pytest.raises(gx.errors.StateError, match="starts from zeros at each call"):
         layers.Bidirectional(layers.GRU(3)).reset_state()
+
+
+def test_layers_of_cells_are_built_for_any_number_of_sequences():
+    layer = layers.RNN(layers.StackedRNNCells([layers.LSTMCell(3), layers.GRUCell(2)]))
+    layer.build((None, None, 4))
+    assert layer(np.ones((5, 2, 4), "float32")).shape == (5, 2)

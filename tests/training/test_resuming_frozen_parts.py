@@ -116,3 +116,35 @@ def test_a_finished_run_tells_that_this_program_freezes_other_parts(tmp_path):
     with pytest.warns(UserWarning, match="nothing left to do.*model/layers/0/kernel frozen.* in this program"):
         model = train(tmp_path, 2, "freeze")
     assert not is_trained(model)
+
+
+@pytest.mark.parametrize("is_built", [True, False], ids=["built", "later"])
+@pytest.mark.parametrize("was_frozen", [False, True])
+@pytest.mark.parametrize("kind", ["list", "dict", "slash", "tied"])
+def test_roots_and_paths_of_all_kinds(kind, was_frozen, is_built, tmp_path):
+    """Parts in lists and dicts, keys with a slash, and layers that are found first by another way."""
+
+    class Tied(gx.Module):
+        def __init__(self, layer):
+            self.deep = [[layer]]
+            self.direct = layer
+
+    class Keyed(gx.Module):
+        def __init__(self, layer):
+            self.layers = {"x/y": layer}
+
+    def run(frozen, epochs):
+        layer = layers.Dense(2, trainable=not frozen)
+        if is_built:
+            layer.build((None, 4))
+        roots = {"list": [layer], "dict": {"a": layer}, "slash": Keyed(layer), "tied": Tied(layer)}
+        saver = callbacks.ModelCheckpoint(tmp_path)
+        with gx.training.session([saver], resume=tmp_path, parts=roots[kind]) as session:
+            while session.epoch < epochs:
+                session.step(lambda: {"loss": gx.ops.sum(layer(X))})
+                session.end_epoch()
+        return layer.kernel.trainable, layer.trainable
+
+    assert run(was_frozen, 1) == (not was_frozen,) * 2
+    assert run(not was_frozen, 2) == (was_frozen,) * 2
+    assert run(not was_frozen, 3) == (was_frozen,) * 2

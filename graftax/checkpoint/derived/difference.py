@@ -117,7 +117,10 @@ def difference(first: Mapping[str, Held], second: Mapping[str, Held], subset: Su
     Raises:
         SelectorError: a selector matches nothing.
     """
-    spots = {path: Spot(path, held.role, None, held.others) for path, held in [*first.items(), *second.items()]}
+    spots: dict[str, Spot] = {}
+    for path, held in [*first.items(), *second.items()]:
+        known = spots.get(path, Spot(path, held.role))
+        spots[path] = known._replace(others=(*known.others, *held.others))
     subset.check([*spots.values(), RANDOM_SPOT])
     chosen = [path for path, spot in spots.items() if spot in subset]
     changed = []

@@ -41,7 +41,10 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
     """
     separator = "/" if any("/" in name for name in file.arrays) else "."
     tree: dict[str, object] = {}
-    spots = {name: Spot("/".join(name.split(separator)), "weight") for name in file.arrays}
+    spots = {
+        name: Spot("/".join(name.split(separator)), "weight", None, file.others.get(name, ())) for name in file.arrays
+    }
+    random = file.head.random if RANDOM_SPOT in subset else None  # before the check: it may be all that is skipped
     subset.check(spots.values())
     taken = [name for name, spot in spots.items() if spot in subset]
     slots = _slots_among(taken) if file.source == "graftax" else {}
@@ -64,7 +67,6 @@ def sheet_of_file(file: ForeignFile, subset: Subset) -> Sheet:
             f"nothing to take from {file.path}", "--only and --skip leave nothing", f"graftax ckpt show {file.path}"
         )
     head = file.head
-    random = head.random if RANDOM_SPOT in subset else None
     sheet, places = Sheet(step=head.step, meta=dict(head.meta), random=random), dict[str, int]()
     for name, below in tree.items():
         sheet.roots[unescape(name) if file.source == "graftax" else name] = _add_node(sheet, file, below, name, places)

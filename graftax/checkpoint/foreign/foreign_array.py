@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -53,6 +53,7 @@ class ForeignFile:
         close: Closes the file.
         facts: What a file of graftax says of objects besides arrays.
         head: What it says of the whole checkpoint.
+        others: Further paths of arrays that are held several times.
     """
 
     path: str
@@ -64,6 +65,7 @@ class ForeignFile:
     close: Callable[[], None] = nothing_to_close
     facts: Facts = NONE
     head: Head = NO_HEAD
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __enter__(self) -> ForeignFile:
         return self

@@ -133,9 +133,9 @@ def is_order_known(name: Components, other: Components) -> bool:
 
 
 def do_names_deny(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Return True if a word of a name is in the partner of another one, and in neither of the other two.
+    """Return True if names have words in common with each other's partners: these are crossed, or go round.
 
-    Only words count that tell the names of one side apart.
+    A word counts if it tells the names of one side apart, and is not in the names that are paired.
 
     Args:
         pairs: Names of the program, each with one of the file.
@@ -147,12 +147,25 @@ def do_names_deny(pairs: Sequence[tuple[str, str]]) -> bool:
         False
     """
     ours, theirs = (_telling_words([pair[side] for pair in pairs]) for side in (0, 1))
+    wants: list[list[int]] = []  # for each name of the program, the places of partners that have a word of it
     for here, there in zip(ours, theirs, strict=True):
         strange = {word for word in here if not _are_common({word}, there)}
-        for other, its in zip(ours, theirs, strict=True):
-            if _are_common(strange, {word for word in its if not _are_common(other, {word})}):
-                return True
-    return False
+        wants.append(
+            [
+                place
+                for place, (other, its) in enumerate(zip(ours, theirs, strict=True))
+                if strange and _are_common(strange, {word for word in its if not _are_common(other, {word})})
+            ]
+        )
+    return _has_cycle(wants)
+
+
+def _has_cycle(following: Sequence[Sequence[int]]) -> bool:
+    """Return True if a way leads from some place back to it."""
+    left = set(range(len(following)))
+    while ended := {place for place in left if not left.intersection(following[place])}:
+        left -= ended
+    return bool(left)
 
 
 def _telling_words(names: Sequence[str]) -> list[set[str]]:

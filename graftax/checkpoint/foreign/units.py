@@ -115,8 +115,18 @@ class Units:
             kind = tuple(snake_case(base.__name__) for base in type(layer).__mro__)
             label = layer._gx_name or ""
             where = paths.get(id(layer), parts[0].path.rpartition("/")[0])
-            way = getattr(layer, "go_backwards", None)
-            self.units.append(Unit(where, kind, label, parts, goes_backwards=way if isinstance(way, bool) else None))
+            self.units.append(Unit(where, kind, label, parts, goes_backwards=_direction_of(layer)))
+
+
+def _direction_of(layer: Any) -> bool | None:
+    """Return whether a recurrent layer, or the one around a cell, goes backwards; None for others."""
+    kinds = {kind.__name__ for kind in type(layer).__mro__}
+    while layer is not None:
+        way = getattr(layer, "go_backwards", None)
+        if isinstance(way, bool) or not any(name.endswith("Cell") for name in kinds):
+            return way if isinstance(way, bool) else None
+        layer = layer._gx_owner
+    return None
 
 
 def _by_depth(module: Module) -> list[Module]:

@@ -154,3 +154,31 @@ def test_bare_numbers_of_other_counts_pair_nothing(mode, tmp_path):
         file_of(chain, tmp_path), model, source="torch", mode=mode, names={f"layers/{2 * i}": str(i) for i in range(3)}
     )
     assert [float(model.layers[i].bias[0]) for i in (0, 2, 4)] == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("kinds", ["bb", "bf", "fb"])
+def test_cells_go_the_way_of_the_layer_around_them(kinds, tmp_path):
+    """The weights of an RNN are those of its cell, which does not know the direction."""
+    parts = {}
+    for name, kind, backwards in (("past", kinds[0], True), ("next", kinds[1], False)):
+        made = layers.LSTM(3, go_backwards=backwards)
+        parts[name] = layers.RNN(layers.LSTMCell(3), go_backwards=backwards) if kind == "b" else made
+        parts[name](np.ones((1, 2, 3), "float32"))
+    report = gx.checkpoint.load_foreign(recurrent_file(1, tmp_path), Parts(**parts), source="torch")
+    restored = [(one.path, one.source) for one in report.restored]
+    found = {path.partition("/")[0]: source for path, source in restored if source.startswith("rnn.weight_ih")}
+    assert found == {"past": "rnn.weight_ih_l0_reverse", "next": "rnn.weight_ih_l0"}
+
+
+def test_words_that_are_only_shifted_deny_nothing(tmp_path):
+    """The first of the file has a name of its own, so that words are one place further on."""
+    there = [(name, 5, 5) for name in ("inc", "down1", "down2", "up1", "up2")]
+    here = [(name, 5, 5) for name in ("down_0", "down_1", "bottleneck", "up_0", "up_1")]
+    assert list(loaded(there, here, tmp_path).values()) == [name for name, _, _ in there]
+
+
+def test_words_that_go_round_deny_the_order(tmp_path):
+    there = [(name, 5, 5) for name in ("red", "green", "blue")]
+    here = [(name, 5, 5) for name in ("green_x", "blue_x", "red_x")]
+    with pytest.raises(MissingInCheckpoint, match="neither names nor order decide"):
+        loaded(there, here, tmp_path)

@@ -6,6 +6,8 @@ from functools import partial
 
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.header_facts import Head, facts_of
+from graftax.checkpoint.other_paths import other_node_paths
+from graftax.checkpoint.paths import node_paths
 from graftax.checkpoint.saved_arrays import read
 
 
@@ -25,5 +27,14 @@ def read_checkpoint(path: str) -> ForeignFile:
         record = saved.get_slice(name)
         arrays[name] = ForeignArray(name, record.shape, record.dtype.name, partial(saved.__getitem__, name))
     index = saved.index
-    head = Head(index.step, index.meta, index.random)
-    return ForeignFile(path, arrays, "graftax", keeps_order=True, close=saved.close, facts=facts_of(index), head=head)
+    paths = node_paths(index)
+    return ForeignFile(
+        path,
+        arrays,
+        "graftax",
+        keeps_order=True,
+        close=saved.close,
+        facts=facts_of(index),
+        head=Head(index.step, index.meta, index.random),
+        others={paths[node]: ways for node, ways in other_node_paths(index, paths).items()},
+    )
