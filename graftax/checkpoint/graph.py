@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -60,13 +60,6 @@ class Place:
 
     def __repr__(self) -> str:
         return f"Place({self.path!r}, {self.kind.name.lower()})"
-
-
-def _edges_of(place: Place, through_expressions: bool) -> list[tuple[Edge, Place]]:
-    """Return what hangs below an object; of an expression, what belongs to it alone, unless all is asked for."""
-    if through_expressions or not _is_whole(place):
-        return list(place.edges.items())
-    return [(edge, child) for edge, child in place.edges.items() if child.path == join(place.path, edge)]
 
 
 def _is_whole(place: Place) -> bool:
@@ -136,28 +129,36 @@ class Graph:
         self.roots |= self.hanging
         self.slots = list(self._slots())
 
-    def find_further_paths(self, through_expressions: bool) -> None:
+    def find_further_paths(self, accepts: Callable[[Place, str], bool]) -> None:
         """Let selectors know what is held several times by all of its paths, and its slots, too.
 
         Args:
-            through_expressions: Whether the paths of expressions that are made of it are among them: a restore may have
-                another value for such a weight than for what it is made of.
+            accepts: Tells whether a path through an expression that is made of something is a path of that: a restore
+                may have another value for the expression.
         """
         first = {place: place.path for place in self.places}
         edges = [
             (place, edge, child)
             for place in self.places
             for edge, child in place.edges.items()
-            if child.path != join(place.path, edge) and (through_expressions or not _is_whole(place))
+            if child.path != join(place.path, edge)
         ]
-        found = further_paths(first, edges, lambda place: _edges_of(place, through_expressions))
-        wholes = {path for place, paths in found.items() if _is_whole(place) for path in paths}
+        found = further_paths(first, edges, lambda place: place.edges.items()) if edges else {}
+        wholes = (
+            {path for one in self.places if _is_whole(one) for path in (one.path, *found.get(one, ()))}
+            if found
+            else set()
+        )
         for place, paths in found.items():
-            place.further = tuple(paths)
-            place.wholes += tuple([above for path in paths for above in wholes_above(path, wholes)])
+            above = {path: wholes_above(path, wholes) for path in paths}
+            if not place.wholes:  # it does not belong to an expression alone
+                above = {path: around for path, around in above.items() if not around or accepts(place, path)}
+            place.further = tuple(above)
+            place.wholes += tuple([one for around in above.values() for one in around])
         for slot in self.slots:
             if slot.variable is not None and slot.optimizer in first and slot.variable in first:
-                slot.slot.further = tuple(slot_ways(slot.name, first, found, slot.optimizer, slot.variable))
+                ways = {place: list(place.further) for place in (slot.optimizer, slot.variable)}
+                slot.slot.further = tuple(slot_ways(slot.name, first, ways, slot.optimizer, slot.variable))
 
     def _visit(self, level: list[Place]) -> None:
         """Find everything below some objects, breadth-first."""

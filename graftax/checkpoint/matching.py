@@ -6,14 +6,17 @@ The result is a `Match`: which value goes where, and everything that does not ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 from graftax.checkpoint.children import hung_on_lone
+from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
-from graftax.checkpoint.paths import STATE, NodePaths, escape, join
+from graftax.checkpoint.other_paths import other_node_paths
+from graftax.checkpoint.paths import STATE, NodePaths, escape, find_edge, join
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
 from graftax.checkpoint.session import misfit
@@ -42,7 +45,7 @@ class Match:
         self, index: Index, graph: Graph, subset: Subset, renames: Mapping[str, str], mode: str, cast: str
     ) -> None:
         if not subset.is_all:
-            graph.find_further_paths(through_expressions=False)
+            graph.find_further_paths(partial(_is_saved_there, index))
         self.index = index
         self.graph = graph
         self.slots = index.slots  # slots that may be selected
@@ -71,6 +74,7 @@ class Match:
         self._strangers: list[tuple[Place, int]] = []  # nodes of another kind than the object in the program
         self._leftovers: list[tuple[Place, Edge, int, str]] = []
         self._choice: dict[Place, bool] = {}
+        self.ways: dict[str, tuple[str, ...]] = {}  # of values that wait, where expressions were made of them
         self.paths: Mapping[int, str] = NodePaths(index)
         """The checkpoint paths of nodes."""
         self.renames = Renames(index, graph, self.paths, renames)
@@ -270,13 +274,14 @@ class Match:
         used = {node for nodes in self.candidates.values() for node in nodes}
         for place, edge, node, path in self._leftovers:
             waits = edge not in place.edges and self._may_wait(place, edge)
-            self._leave(self._leaves_left(node, path, place.module), used, waits)
+            self._leave(self._leaves_left(node, path, place.module, waits), used, waits)
         for name, node in self.index.roots.items():
             if hung_on_lone(name, self.graph.roots):  # as a part of a root that was asked for, not as another root
                 self._leave(self._leaves_left(node, escape(name), None), used, False)
         for path, node in self.mapped.items():
             above = self.graph.parent_of(path)
-            self._leave(self._leaves_left(node, path, above[0].module if above is not None else None), used, True)
+            holder = above[0].module if above is not None else None
+            self._leave(self._leaves_left(node, path, holder, waits=True), used, True)
         for place, node in self._strangers:
             self._leave(self._leaves_left(node, place.path, place.module), used, False)
 
@@ -294,10 +299,14 @@ class Match:
         if not self._is_same_content([known, leaf]):
             self._refuse_several("will be", path, [known, leaf])
 
-    def _leaves_left(self, node: int, path: str, owner: Module | None) -> Iterator[tuple[str, int]]:
+    def _leaves_left(
+        self, node: int, path: str, owner: Module | None, waits: bool = False
+    ) -> Iterator[tuple[str, int]]:
         """Yield the selected leaves below a node; all leaves are shown to the selectors."""
         for leaf_path, leaf in self._leaves_below(node, path):
             spot = self._spot(leaf, leaf_path, owner)
+            if waits and not self.subset.is_all:
+                spot = self._with_saved_ways(spot, leaf)
             self.absent.setdefault(leaf, spot)
             if self.is_wanted(spot) and self.awaited.get(leaf_path) != leaf:
                 yield leaf_path, leaf
@@ -306,6 +315,18 @@ class Match:
         above = None if self.subset.is_all else self.graph.parent_of(path)
         others = () if above is None else _ways_below(above[0], path)
         return find_saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner), others)
+
+    def _with_saved_ways(self, spot: Spot, leaf: int) -> Spot:
+        """Return the spot of a value that waits, with its other paths where an expression was made of it."""
+        ways = (self.paths[leaf], *self._saved_ways.get(leaf, ()))
+        if spot.path not in ways or not any(_passes_expression(self.index, way) for way in ways):
+            return spot
+        self.ways[spot.path] = ways
+        return spot._replace(others=(*spot.others, *ways))
+
+    @cached_property
+    def _saved_ways(self) -> dict[int, tuple[str, ...]]:
+        return other_node_paths(self.index, self.paths)
 
     def _holder_of(self, path: str, place: Place) -> Module | None:
         above = self.graph.parent_of(path)
@@ -374,3 +395,16 @@ def _ways_below(place: Place, path: str) -> tuple[str, ...]:
     if not path.startswith(f"{place.path}/"):
         return ()
     return tuple([f"{way}{path[len(place.path) :]}" for way in place.further])
+
+
+def _is_saved_there(index: Index, place: Place, path: str) -> bool:
+    """Return True if the checkpoint has at both paths one and the same."""
+    here, there = find_edge(index, place.path), find_edge(index, path)
+    return here is not None and there is not None and here[0] == there[0]
+
+
+def _passes_expression(index: Index, path: str) -> bool:
+    """Return True if the checkpoint has an expression above a path."""
+    parts = path.split("/")
+    found = (find_edge(index, "/".join(parts[:i])) for i in range(1, len(parts)))
+    return any(one is not None and is_expression(index.nodes[one[0]]) for one in found)

@@ -366,7 +366,7 @@ def _session(
         return None
     given = frozenset(match.renames.given)
     session = Session(match.index, match.paths, match.mapped, given, choices, as_saved, match.subset, as_used)
-    session.ways = {place.path: place.further for place in match.graph.places if place.further}
+    session.ways = match.ways | {place.path: place.further for place in match.graph.places if place.further}
     session.begin(values, match.awaited, slots.waiting)
     return session
 

@@ -167,7 +167,7 @@ def _is_pending(value: object) -> bool:
 def _sketch(path: str | os.PathLike[str], graph: Graph, subset: Subset) -> Sketch:
     add_waiting(graph)
     if not subset.is_all:
-        graph.find_further_paths(through_expressions=True)
+        graph.find_further_paths(lambda place, path: True)
     leaves = [place for place in graph.places if place.kind.is_leaf]
     random = graph.random if RANDOM_SPOT in subset else None
     subset.check(place.spot for place in [*leaves, *(slot.slot for slot in graph.slots)])

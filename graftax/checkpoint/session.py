@@ -84,7 +84,7 @@ class Session:
         self.begun_uses: Mapping[str, tuple[str, ...]] = {}
         """The adapters in use where the saved run began: saved ones like these are not restored."""
         self.ways: Mapping[str, tuple[str, ...]] = {}
-        """The further paths of what the program holds several times, by its first path."""
+        """The further paths of what is held several times, by its first path."""
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []
@@ -148,7 +148,7 @@ class Session:
         if self._subset is None or self._subset.is_all:
             return self._subset is not None
         parts = spot.path.split("/")
-        above = ("/".join(parts[:i]) for i in range(1, len(parts)))
+        above = ("/".join(parts[:i]) for i in range(1, len(parts) + 1))
         others = [f"{way}{spot.path[len(one) :]}" for one in above for way in self.ways.get(one, ())]
         return spot._replace(others=(*spot.others, *others)) in self._subset
 

@@ -143,7 +143,7 @@ def test_many_paths_and_cycles_end():
     for _ in range(12):
         part = Part(part, part)
     graph = Graph({"model": part})
-    graph.find_further_paths(through_expressions=True)
+    graph.find_further_paths(lambda place, path: True)
     assert max(len(place.further) for place in graph.places) == 64
 
 
@@ -202,23 +202,46 @@ def test_an_optimizer_at_two_paths_is_one_whole(tmp_path):
     assert sum("slots(" in path for path in arrays(tmp_path / "cli")) == 4
 
 
-def test_what_an_expression_is_made_of_stays_its_own_by_each_path(tmp_path):
-    class Tied(gx.Module):
-        def __init__(self):
-            self.embed = layers.Embedding(5, 4)
-            self.embed.build((None, 3))
-            with gx.variable_creator_scope(gx.reparam.Shared(self.embed.embeddings, transpose=True), where="**/kernel"):
-                self.head = layers.Dense(5)
-                self.head.build((None, 4))
-            self.box = [self.head]
+class Tied(gx.Module):
+    """The kernel of the head is made of the table."""
 
-    gx.Checkpoint(model=Tied()).save(tmp_path / "whole")
+    def __init__(self, value=None):
+        self.embed, self.head, self.mid = layers.Embedding(5, 4), layers.Dense(5), layers.Dense(4)
+        self.box = [self.head]
+        if value is not None:
+            self.build()
+            self.embed.embeddings.assign(np.full((5, 4), value))
+
+    def build(self):
+        self.embed.build((None, 3))
+        self.mid.build((None, 4))
+        with gx.variable_creator_scope(gx.reparam.Shared(self.embed.embeddings, transpose=True), where="**/kernel"):
+            self.head.build((None, 4))
+
+
+@pytest.mark.parametrize("value", [0.0, None], ids=["built", "later"])
+@pytest.mark.parametrize("path", ["model/head", "model/head/kernel", "model/box", "model/embed", "model/embed/**"])
+def test_a_weight_that_expressions_are_made_of(path, value, tmp_path):
+    """It is selected by the paths of these, too, if it was saved so."""
+    gx.Checkpoint(model=Tied(1.0)).save(tmp_path / "whole")
+    for how, expected in (("only", True), ("skip", False)):
+        model = Tied(value)
+        gx.Checkpoint(model=model).restore(tmp_path / "whole", **{how: path})
+        if value is None:
+            model.build()
+        assert (float(model.embed.embeddings[0, 0]) == 1.0) == expected, how
+
+
+@pytest.mark.parametrize("selector", ["**/kernel", "model/*/kernel", "model/head/kernel", "model/box/**"])
+def test_expressions_in_python_and_in_the_shell(selector, tmp_path):
+    gx.Checkpoint(model=Tied(1.0)).save(tmp_path / "whole")
     for how in ("only", "skip"):
-        found = [
-            [one.path for one in gx.Checkpoint(model=Tied()).restore(tmp_path / "whole", **{how: path}).restored]
-            for path in ("model/head", "model/box", "model/box/0")
-        ]
-        assert found[0] == found[1] == found[2], how
+        gx.Checkpoint(model=Tied(1.0)).save(tmp_path / f"python_{how}", **{how: selector})
+        words = ["extract", str(tmp_path / "whole"), "--to", str(tmp_path / f"shell_{how}"), f"--{how}", selector]
+        assert main(["ckpt", *words]) == 0
+        found = [sorted(arrays(tmp_path / f"{where}_{how}")) for where in ("python", "shell")]
+        assert found[0] == found[1]
+        assert ("model/embed/embeddings" in found[0]) == (how == "only")
 
 
 def test_differences_by_each_path_in_both_orders(saved, tmp_path, capsys):
