@@ -15,11 +15,11 @@ from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
+from graftax.checkpoint.misfit import misfit
 from graftax.checkpoint.other_paths import other_node_paths
 from graftax.checkpoint.paths import STATE, NodePaths, escape, find_edge, join
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
-from graftax.checkpoint.session import misfit
 from graftax.checkpoint.subset import Spot, Subset, find_saved_spot
 from graftax.core.errors import AmbiguousSharing, ArgumentError, KindMismatch
 from graftax.reparam.base import Reparam

@@ -21,14 +21,16 @@ from graftax.checkpoint.joint_restore import JointRestore
 from graftax.checkpoint.loading import values_of
 from graftax.checkpoint.lost_slots import warn_of_fresh_slots
 from graftax.checkpoint.matching import Match
+from graftax.checkpoint.misfit import cast_to
 from graftax.checkpoint.nearest import Nearest
+from graftax.checkpoint.own_places import OwnPlaces
 from graftax.checkpoint.partial_restore import NeedsFullRestore, find_affected_part, is_small_part, planned_in_part
 from graftax.checkpoint.paths import join
 from graftax.checkpoint.reader import Reader
 from graftax.checkpoint.report import Conflict, Restored, RestoreReport
 from graftax.checkpoint.report_table import SHOWN
 from graftax.checkpoint.reset_slots import reset_slots, slots_to_reset
-from graftax.checkpoint.session import Session, cast_to
+from graftax.checkpoint.session import Session
 from graftax.checkpoint.slot_matching import SlotMatch
 from graftax.checkpoint.spread_values import SpreadValues
 from graftax.checkpoint.state import revive
@@ -367,6 +369,7 @@ def _session(
     given = frozenset(match.renames.given)
     session = Session(match.index, match.paths, match.mapped, given, choices, as_saved, match.subset, as_used)
     session.ways = match.ways | {place.path: place.further for place in match.graph.places if place.further}
+    session.own_places = OwnPlaces.of(match.graph)
     session.begin(values, match.awaited, slots.waiting)
     return session
 

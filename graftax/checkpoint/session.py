@@ -7,17 +7,18 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from graftax.backend.host import host_dtype
-from graftax.checkpoint.arrays import HostArray, can_cast
+from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.choices import Choices
 from graftax.checkpoint.expressions import is_near, off_by, receiver, take, undo
 from graftax.checkpoint.graph import path_below
 from graftax.checkpoint.index import Edge, Index
+from graftax.checkpoint.misfit import cast_to, misfit
 from graftax.checkpoint.newer_values import Marks, warn_of_replaced
+from graftax.checkpoint.own_places import OwnPlaces
 from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.trained_as_saved import is_different, set_trainability, trainability_as_saved
-from graftax.core.errors import AmbiguousSharing, DTypeMismatch, MatchError, ShapeMismatch
+from graftax.core.errors import AmbiguousSharing
 from graftax.reparam.base import Reparam
 from graftax.variables.graph.copies import Copied
 from graftax.variables.graph.following import follow, followers
@@ -85,6 +86,7 @@ class Session:
         """The adapters in use where the saved run began: saved ones like these are not restored."""
         self.ways: Mapping[str, tuple[str, ...]] = {}
         """The further paths of what is held several times, by its first path."""
+        self.own_places = OwnPlaces()
         self.lacking: dict[str, None] = {}
         self._subset = subset
         self.arrived: list[Restored] = []
@@ -211,7 +213,7 @@ class Session:
             {"lacking": {}, "source": None, "begun_frozen": None, "begun_uses": {}, "ways": {}, **state}
         )
         self._given = {node: weakref.ref(variable) for node, variable in state["_given"].items()}
-        self._slots, self._marks, self._models, self.builds = {}, Marks(), [], 0
+        self._slots, self._marks, self._models, self.builds, self.own_places = {}, Marks(), [], 0, OwnPlaces()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         new = memo[id(self)] = object.__new__(Session)
@@ -249,13 +251,19 @@ class Session:
             return False
         self._taken.add(path)
         variable = receiver(appeared)
+        if isinstance(variable, Variable) and self._is_left_out(variable):
+            return True
         self._assign(node, path, variable)
         self._follow(path, appeared, variable)
         if isinstance(variable, Variable):
             self._freeze(node, path, variable, was_below_frozen)
-        if isinstance(variable, Variable):
             self._deliver_slots(self._take_slots(node, path), variable)
         return True
+
+    def _is_left_out(self, variable: Variable) -> bool:
+        """Return True for one that was made under another path, which ``skip`` leaves out."""
+        own = self.own_places.path_of(variable)
+        return own is not None and self._subset is not None and self._subset.skips(Spot(own, variable.role, variable))
 
     def pass_over(self, node: int, path: str, variable: Variable | Reparam, later: Collection[tuple[int, str]]) -> None:
         """Let a value wait no more: a later restore had one for what has appeared. Slots that it had not are assigned.
@@ -379,19 +387,3 @@ class Session:
         if is_applied:
             set_trainability(variable, trainability_as_saved(now, trained))
         self.retrained.append(Trainable(path, trained, trained == is_applied))
-
-
-def misfit(
-    variable: Variable | Reparam, dtype: str, shape: tuple[int, ...], cast: str
-) -> tuple[type[MatchError], str] | None:
-    """Return why a saved array does not fit a Variable, as an error class and a message; None if it fits."""
-    if tuple(variable.shape) != tuple(shape):
-        return ShapeMismatch, f"shape {tuple(shape)} saved, shape {tuple(variable.shape)} in the program"
-    if not can_cast(dtype, variable.dtype, cast):
-        return DTypeMismatch, f"dtype {dtype} saved, dtype {variable.dtype} in the program"
-    return None
-
-
-def cast_to(variable: Variable | Reparam, value: HostArray) -> HostArray:
-    """Return the value in the dtype of the Variable."""
-    return value if value.dtype.name == variable.dtype else value.astype(host_dtype(variable.dtype))

@@ -11,8 +11,8 @@ from graftax.checkpoint.graph import Place
 from graftax.checkpoint.index import Kind
 from graftax.checkpoint.loading import box
 from graftax.checkpoint.matching import Match
+from graftax.checkpoint.misfit import cast_to
 from graftax.checkpoint.reader import Reader
-from graftax.checkpoint.session import cast_to
 from graftax.core.typedefs import Array, Shape
 
 _LARGE = 1 << 20  # bytes; smaller arrays are read as a whole, together with their neighbours in the file

@@ -9,8 +9,8 @@ from typing import Any
 from graftax.checkpoint.expressions import is_near, off_by
 from graftax.checkpoint.graph import Place, leaves_of
 from graftax.checkpoint.matching import Match
+from graftax.checkpoint.misfit import cast_to
 from graftax.checkpoint.report import Conflict, RestoreReport
-from graftax.checkpoint.session import cast_to
 from graftax.core.errors import AmbiguousSharing
 
 

@@ -264,3 +264,34 @@ def test_all_but_the_seed_is_converted(saved, tmp_path, capsys):
     for name in ("again", "folder"):
         assert main(["ckpt", "show", str(tmp_path / name)]) == 0
         assert "gx.random" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_built", [True, False], ids=["built", "later"])
+def test_one_variable_that_creators_give_to_two_layers(is_built, tmp_path):
+    """What is skipped by its first path is not restored through the other one."""
+
+    class Pair(gx.Module):
+        def __init__(self):
+            self.a, self.b = layers.Dense(2), layers.Dense(2, use_bias=True)
+
+        def build(self):
+            self.a.build((None, 2))
+            with gx.variable_creator_scope(lambda next_creator, spec: self.a.kernel, where="**/kernel"):
+                self.b.build((None, 2))
+
+    def made(value):
+        pair = Pair()
+        if value is not None:
+            pair.build()
+            for one in pair.variables:
+                one.assign(np.full(one.shape, value))
+        return pair
+
+    gx.Checkpoint(model=made(1.0)).save(tmp_path / "whole")
+    model = made(0.0 if is_built else None)
+    gx.Checkpoint(model=model).restore(tmp_path / "whole", skip="model/a/**")
+    if not is_built:
+        model.build()
+    assert model.a.kernel is model.b.kernel
+    assert not np.array_equal(model.a.kernel, np.ones((2, 2)))
+    np.testing.assert_array_equal(model.b.bias, [1, 1])

@@ -190,3 +190,19 @@ def test_a_loss_that_is_a_method_of_the_model_is_not_told():
     model.compile("sgd", model.error)
     fit(model)
     fit(model)
+
+
+def test_a_loss_that_holds_its_own_model_has_trained_no_other():
+    class Own(gx.losses.Loss):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+
+        def call(self, y_true, y_pred):
+            return gx.ops.mean((y_true - y_pred) ** 2, -1)
+
+    x = np.ones((4, 2), "float32")
+    model = gx.Sequential([gx.Input((2,)), layers.Dense(1)])
+    model.compile("sgd", Own(model))
+    for _ in range(3):
+        model.fit(x, x[:, :1], verbose=0)

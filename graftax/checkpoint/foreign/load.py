@@ -32,8 +32,8 @@ from graftax.checkpoint.foreign.ties import find_twins, mark_tied, without_twins
 from graftax.checkpoint.foreign.unit import Group, Made, Unit, fit_unit, take_apart
 from graftax.checkpoint.foreign.units import Units
 from graftax.checkpoint.graph import Graph
+from graftax.checkpoint.misfit import cast_to
 from graftax.checkpoint.report import Conflict, Restored
-from graftax.checkpoint.session import cast_to
 from graftax.checkpoint.subset import Subset
 from graftax.checkpoint.transaction import Transaction, uninterrupted
 from graftax.core.errors import (
