@@ -59,7 +59,7 @@ class TrainedBefore:
                 past = _Past.of.get(part)
                 is_left = past is not None and past.has_changed and (past.left is None or _are_same(past.left, now))
             own = _own_variables(self._model, part)
-            if not own and self._model.variables:  # a loss that holds its own model
+            if any(node is self._model for node in walk(part)):  # a loss that holds its own model
                 continue
             if past is not None and is_left and not past.has_trained(own) and not _has_slots(part, own):
                 user_line.warn(_describe_earlier(part, _title(self._model), past.model))
