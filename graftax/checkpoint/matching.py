@@ -10,16 +10,16 @@ from functools import cached_property, partial
 from typing import Any
 
 from graftax.checkpoint.children import hung_on_lone
-from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.expressions import has_inverse, receiving_place
 from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.misfit import misfit
 from graftax.checkpoint.other_paths import other_node_paths
-from graftax.checkpoint.paths import STATE, NodePaths, escape, find_edge, join
+from graftax.checkpoint.paths import STATE, NodePaths, escape, join
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
+from graftax.checkpoint.saved_ways import is_saved_there, passes_expression, ways_below
 from graftax.checkpoint.subset import Spot, Subset, find_saved_spot
 from graftax.core.errors import AmbiguousSharing, ArgumentError, KindMismatch
 from graftax.reparam.base import Reparam
@@ -45,7 +45,7 @@ class Match:
         self, index: Index, graph: Graph, subset: Subset, renames: Mapping[str, str], mode: str, cast: str
     ) -> None:
         if not subset.is_all:
-            graph.find_further_paths(partial(_is_saved_there, index))
+            graph.find_further_paths(partial(is_saved_there, index))
         self.index = index
         self.graph = graph
         self.slots = index.slots  # slots that may be selected
@@ -313,13 +313,13 @@ class Match:
 
     def _spot(self, leaf: int, path: str, owner: Module | None) -> Spot:
         above = None if self.subset.is_all else self.graph.parent_of(path)
-        others = () if above is None else _ways_below(above[0], path)
+        others = () if above is None else ways_below(above[0], path)
         return find_saved_spot(self.index, leaf, path, owner, self.graph.path_of(owner), others)
 
     def _with_saved_ways(self, spot: Spot, leaf: int) -> Spot:
         """Return the spot of a value that waits, with its other paths where an expression was made of it."""
         ways = (self.paths[leaf], *self._saved_ways.get(leaf, ()))
-        if spot.path not in ways or not any(_passes_expression(self.index, way) for way in ways):
+        if spot.path not in ways or not any(passes_expression(self.index, way) for way in ways):
             return spot
         self.ways[spot.path] = ways
         return spot._replace(others=(*spot.others, *ways))
@@ -388,23 +388,3 @@ def _describe(kind: Kind, edges: list[str]) -> str:
     if kind.is_leaf:
         return "a leaf" if kind is Kind.VARIABLE else f"a leaf ({'Python state' if kind in _STATES else 'random key'})"
     return f"a node with the children {', '.join(edges[:4])}{', ...' if len(edges) > 4 else ''}"
-
-
-def _ways_below(place: Place, path: str) -> tuple[str, ...]:
-    """Return the other paths of what is not there yet, below an object that is held several times."""
-    if not path.startswith(f"{place.path}/"):
-        return ()
-    return tuple([f"{way}{path[len(place.path) :]}" for way in place.further])
-
-
-def _is_saved_there(index: Index, place: Place, path: str) -> bool:
-    """Return True if the checkpoint has at both paths one and the same."""
-    here, there = find_edge(index, place.path), find_edge(index, path)
-    return here is not None and there is not None and here[0] == there[0]
-
-
-def _passes_expression(index: Index, path: str) -> bool:
-    """Return True if the checkpoint has an expression above a path."""
-    parts = path.split("/")
-    found = (find_edge(index, "/".join(parts[:i])) for i in range(1, len(parts)))
-    return any(one is not None and is_expression(index.nodes[one[0]]) for one in found)

@@ -46,7 +46,10 @@ def test_the_way_that_is_named_for_weights_of_labels_weights_them():
 
     with pytest.raises(ShapeError) as caught:
         model().evaluate(x, y, sample_weight=weight, verbose=0)
-    assert "y[..., None], and layers.Reshape((3, 1)) at the end of the model" in caught.value.instead
+    assert (
+        "y[..., None], and, if outputs are no [4, 3, 1] already, layers.Reshape((3, 1)) at the end of the model"
+        in caught.value.instead
+    )
     found = model(gx.layers.Reshape((3, 1)))
     p = found.predict(x, verbose=0)[..., 0]
     expected = -(weight * (y * np.log(p) + (1 - y) * np.log(1 - p))).mean()
