@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from graftax.checkpoint.adapters_in_use import set_use
 from graftax.checkpoint.report import RestoreReport
 from graftax.core import user_line
 from graftax.reparam.adapted import Adapted
-from graftax.training.nodes_of_roots import nodes_of, paths_of
+from graftax.training.nodes_of_roots import paths_of
+from graftax.variables.graph.module import Module
+from graftax.variables.variable import Variable
 
 log = logging.getLogger("graftax")
 
@@ -27,7 +29,7 @@ class GivenAdapters:
         >>> dense.build((None, 3))
         >>> _ = gx.graft(dense, gx.reparam.LoRA(1, name="poet"), where="kernel")
         >>> adapters = GivenAdapters(lambda: {"model": dense})
-        >>> adapters.note()
+        >>> adapters.note(dense.submodules)
         >>> gx.adapters.use(dense)
         >>> adapters.in_use
         {'model/kernel': ['poet']}
@@ -47,9 +49,13 @@ class GivenAdapters:
         paths = paths_of(self._roots()) if self._given else {}
         return {paths[at]: names for at, (_, names) in self._given.items() if at in paths}
 
-    def note(self) -> None:
-        """Note what the program uses, of all weights that are new."""
-        for node in nodes_of(self._roots()):
+    def note(self, nodes: Iterable[Variable | Module]) -> None:
+        """Note what the program uses.
+
+        Args:
+            nodes: All that is below the roots.
+        """
+        for node in nodes:
             if isinstance(node, Adapted) and id(node) not in self._given:
                 self._given[id(node)] = node, list(node.active)
 

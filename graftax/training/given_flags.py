@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from graftax.checkpoint.report import RestoreReport
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability
-from graftax.training.nodes_of_roots import nodes_of, paths_of
+from graftax.training.nodes_of_roots import paths_of
 from graftax.variables.graph.module import Module
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
@@ -36,7 +36,7 @@ class GivenFlags:
         >>> dense.build((None, 3))
         >>> frozen = dense.freeze("kernel")
         >>> flags = GivenFlags(lambda: {"model": dense})
-        >>> flags.note()
+        >>> flags.note([dense, *dense.variables])
         >>> dense.trainable = False
         >>> flags.frozen
         ['model/kernel']
@@ -60,10 +60,14 @@ class GivenFlags:
             self._frozen = len(self._given), found
         return self._frozen[1]
 
-    def note(self) -> None:
-        """Note the flags of the program; later, those of what has been built since, as the program would have them."""
+    def note(self, nodes: Iterable[Variable | Module]) -> None:
+        """Note the flags of the program; later, those of what has been built since, as the program would have them.
+
+        Args:
+            nodes: All that is below the roots.
+        """
         known = dict(self._given)
-        for node in nodes_of(self._roots()):
+        for node in nodes:
             if id(node) not in known and (isinstance(node, Module) or node.role not in _NEVER_TRAINED):
                 self._given[id(node)] = node, _without_changes(node, known)
 

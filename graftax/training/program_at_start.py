@@ -9,7 +9,9 @@ from graftax.checkpoint.report import RestoreReport
 from graftax.training.given_adapters import GivenAdapters
 from graftax.training.given_flags import GivenFlags
 from graftax.training.given_numbers import GivenNumbers
+from graftax.training.nodes_of_roots import nodes_of
 from graftax.training.settings import Settings
+from graftax.variables.graph.structure import structure
 
 
 class ProgramAtStart:
@@ -27,6 +29,7 @@ class ProgramAtStart:
         trained: Callable[[], Mapping[str, Any]],
         with_settings: Callable[[], Mapping[str, Any]],
     ) -> None:
+        self._trained, self._made = trained, -1
         self.settings = Settings(with_settings)
         self._numbers = GivenNumbers(roots)
         self._flags = GivenFlags(trained)
@@ -36,14 +39,18 @@ class ProgramAtStart:
         """Note all as the program makes it."""
         self.settings.note()
         self._numbers.note()
-        self._flags.note()
-        self._adapters.note()
+        nodes = list(nodes_of(self._trained()))
+        self._flags.note(nodes)
+        self._adapters.note(nodes)
+        self._made = structure.made
 
     def note_built(self) -> None:
         """Note what the first step has built."""
         self.settings.note()
-        self._flags.note()
-        self._adapters.note()
+        nodes = list(nodes_of(self._trained()))
+        self._flags.note(nodes)
+        self._adapters.note(nodes)
+        self._made = structure.made
 
     def get_state(self) -> dict[str, Any]:
         """Return what a checkpoint remembers: what was given at the start, and the settings that have changed."""
