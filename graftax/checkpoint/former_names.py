@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, TypeVar
 
 from graftax.checkpoint.index import Edge
@@ -36,9 +36,15 @@ class _FormerNames(dict[type[Any], dict[str, str]]):
 _former_names = _FormerNames()
 
 
-def with_names_of_now(kind: type[Any], edges: dict[Edge, T]) -> dict[Edge, T]:
-    """Return the edges of a saved object under the present names of a class of the program."""
-    known = _former_names[kind]
+def with_names_of_now(kind: type[Any], edges: dict[Edge, T], held: Container[Edge] = ()) -> dict[Edge, T]:
+    """Return the edges of a saved object under the present names of a class of the program.
+
+    Args:
+        kind: The class.
+        edges: The edges.
+        held: What the object of the program has: it may use a former name, not the present one. Defaults to nothing.
+    """
+    known = {former: now for former, now in _former_names[kind].items() if former not in held or now in held}
     if not known:
         return edges
     return {_current_name(edge, edges, known): child for edge, child in edges.items()}

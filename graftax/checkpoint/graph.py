@@ -157,7 +157,7 @@ class Graph:
             place.wholes += tuple([one for around in above.values() for one in around])
         for slot in self.slots:
             if slot.variable is not None and slot.optimizer in first and slot.variable in first:
-                ways = {place: list(place.further) for place in (slot.optimizer, slot.variable)}
+                ways = {place: [*place.further, *place.wholes] for place in (slot.optimizer, slot.variable)}
                 slot.slot.further = tuple(slot_ways(slot.name, first, ways, slot.optimizer, slot.variable))
 
     def _visit(self, level: list[Place]) -> None:

@@ -22,14 +22,16 @@ from graftax.reparam.settings import is_same, text_of
 KEY = "graftax_objects"
 HEAD_KEY = "graftax_checkpoint"
 """The entries of the metadata."""
+_CONTAINERS = (Kind.LIST, Kind.TUPLE, Kind.DICT)
 _PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
 
 
 class Facts(NamedTuple):
-    """Records of objects and Variables by path: without edges and arrays."""
+    """Records of objects and Variables by path, without edges and arrays; and of containers, with keys by number."""
 
     objects: Mapping[str, NodeRecord]
     variables: Mapping[str, NodeRecord]
+    containers: Mapping[str, NodeRecord] = {}
 
     def to_text(self) -> str:
         """Return them as JSON.
@@ -47,6 +49,8 @@ class Facts(NamedTuple):
                     "the header of a file for other tools is JSON, which has no form for one of these values",
                     "graftax ckpt extract, which writes a checkpoint; or --skip what it belongs to",
                 )
+        for path, record in self.containers.items():
+            found[path] = [int(record.kind), record.type, [edge for edge, _ in record.edges]]
         return json.dumps(found)
 
     def holder_of(self, path: str) -> tuple[str, NodeRecord] | None:
@@ -102,7 +106,7 @@ def facts_of(index: Index, leaves: Collection[int] | None = None) -> Facts:
         leaves: The leaves that are meant. Defaults to all.
     """
     paths = node_paths(index)
-    objects, variables = {}, {}
+    objects, variables, containers = {}, {}, {}
     meant = None if leaves is None else {p for leaf in leaves for p in _all_above(paths[leaf])}
     for node, path in paths.items():
         record = index.nodes[node]
@@ -112,7 +116,9 @@ def facts_of(index: Index, leaves: Collection[int] | None = None) -> Facts:
             objects[path] = record._replace(edges=())
         elif record.kind is Kind.VARIABLE and tuple(record.payload[1:]) != _PLAIN:
             variables[path] = record._replace(payload=(None, *record.payload[1:]))
-    return Facts(objects, variables)
+        elif record.kind in _CONTAINERS:
+            containers[path] = record._replace(edges=tuple([(e, 0) for e, _ in record.edges if type(e) is int]))
+    return Facts(objects, variables, containers)
 
 
 def facts_from_text(text: str, file: str) -> Facts:
@@ -128,17 +134,23 @@ def facts_from_text(text: str, file: str) -> Facts:
         raise damaged from None
     if type(found) is not dict:
         raise damaged
-    records = {}
+    records, containers = {}, {}
     for path, entry in found.items():
         if type(entry) is not list or len(entry) != 3:
             raise damaged
         kind, name, payload = entry
+        if kind in _CONTAINERS:
+            if type(name) is not str or type(payload) is not list or not all(type(edge) is int for edge in payload):
+                raise damaged
+            containers[path] = NodeRecord(Kind(kind), name, tuple([(edge, 0) for edge in payload]))
+            continue
         records[path] = node_record([kind, name, [], payload], 0, ())
     if not all(record.kind in (Kind.OBJECT, Kind.VARIABLE) and record.tensor is None for record in records.values()):
         raise damaged
     return Facts(
         {path: record for path, record in records.items() if record.kind is Kind.OBJECT},
         {path: record for path, record in records.items() if record.kind is Kind.VARIABLE},
+        containers,
     )
 
 

@@ -16,10 +16,10 @@ from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.misfit import misfit
 from graftax.checkpoint.other_paths import other_node_paths
-from graftax.checkpoint.paths import STATE, NodePaths, escape, join
+from graftax.checkpoint.paths import NodePaths, escape, join, with_keys_of
 from graftax.checkpoint.renames import Renames, no_such_path
 from graftax.checkpoint.report import Conflict, Unshared
-from graftax.checkpoint.saved_ways import is_saved_there, passes_expression, ways_below
+from graftax.checkpoint.saved_ways import is_expected, is_saved_there, passes_expression, ways_below, ways_to_come
 from graftax.checkpoint.subset import Spot, Subset, find_saved_spot
 from graftax.core.errors import AmbiguousSharing, ArgumentError, KindMismatch
 from graftax.reparam.base import Reparam
@@ -81,6 +81,8 @@ class Match:
         self.mapped = self.renames.later
         self.conflicts += self.renames.conflicts
         self._walk()
+        if not subset.is_all and any(isinstance(p.thing, Module) and p.thing._gx_lacks_weights for p in graph.places):
+            self._foresee_ways()
         self._choose()
         self._check_renames()
         self._leave_over()
@@ -134,7 +136,7 @@ class Match:
                 edges = dict(record.edges)
                 if given:
                     edges = {e: n for e, n in record.edges if (node, e) not in given}
-                edges = with_names_of_now(type(place.thing), edges)
+                edges = with_names_of_now(type(place.thing), with_keys_of(place.edges, edges), place.edges)
                 lost = self._find_renamed_away(place, node) if given else {}
                 for edge, child in place.edges.items():
                     below = edges.get(edge)
@@ -154,7 +156,7 @@ class Match:
         """Return the edges below a node whose values map= gives to other places, with the entries of map=."""
         given = self.renames.given
         edges = {edge: given[node, edge] for edge, _ in self.index.nodes[node].edges if (node, edge) in given}
-        return with_names_of_now(type(place.thing), edges)
+        return with_names_of_now(type(place.thing), edges, place.edges)
 
     def _reassign(self, place: Place, taker: str) -> None:
         for leaf in leaves_of(place):
@@ -185,6 +187,12 @@ class Match:
             there = _describe(record.kind, [str(edge) for edge, _ in record.edges])
             reason = f"the checkpoint has {there} at {self.paths[node]}, the program has {here}"
             self.conflicts.append(Conflict(KindMismatch, place.path, reason))
+
+    def _foresee_ways(self) -> None:
+        """Let selectors know objects by paths through layers that will make an expression of them, as was saved."""
+        for place, nodes in self.candidates.items():
+            saved = [way for node in nodes for way in self._ways_of(node)]
+            place.further += tuple(ways_to_come(self.index, self.graph, saved))
 
     # --- what goes where ----------------------------------------------------------------------------------------------
 
@@ -265,7 +273,7 @@ class Match:
                 )
         for path in self.mapped:
             above = self.graph.parent_of(path)
-            if above is None or not _is_expected(*above):
+            if above is None or not is_expected(*above):
                 raise no_such_path(path, self.graph)
 
     # --- leftovers of the checkpoint ----------------------------------------------------------------------------------
@@ -318,11 +326,14 @@ class Match:
 
     def _with_saved_ways(self, spot: Spot, leaf: int) -> Spot:
         """Return the spot of a value that waits, with its other paths where an expression was made of it."""
-        ways = (self.paths[leaf], *self._saved_ways.get(leaf, ()))
+        ways = self._ways_of(leaf)
         if spot.path not in ways or not any(passes_expression(self.index, way) for way in ways):
             return spot
         self.ways[spot.path] = ways
         return spot._replace(others=(*spot.others, *ways))
+
+    def _ways_of(self, node: int) -> tuple[str, ...]:
+        return (self.paths[node], *self._saved_ways.get(node, ()))
 
     @cached_property
     def _saved_ways(self) -> dict[int, tuple[str, ...]]:
@@ -334,9 +345,9 @@ class Match:
 
     def _may_wait(self, place: Place, edge: Edge) -> bool:
         if self.mode == "exact":
-            return _is_expected(place, edge)
+            return is_expected(place, edge)
         # the weights of a layer that is built are there; any other object may get more attributes and elements
-        return _is_expected(place, edge) or not getattr(place.module, "built", False)
+        return is_expected(place, edge) or not getattr(place.module, "built", False)
 
     def _leaves_below(self, node: int, path: str) -> Iterable[tuple[str, int]]:
         """Yield leaves with the program paths that they would have, each edge once."""
@@ -372,16 +383,6 @@ class Match:
             if not any(place in self.pairs for place in objects_below(root)):
                 idle.append(root)
         return idle
-
-
-def _is_expected(place: Place, edge: Edge) -> bool:
-    """Return True if a Variable will be made under an edge: in a layer that is not built, for an attribute of None."""
-    thing = place.thing
-    if not isinstance(thing, Module):
-        return False
-    if thing._gx_lacks_weights or thing._gx_may_get(str(edge)):
-        return True
-    return edge != STATE and str(edge) in vars(thing) and not vars(thing)[str(edge)]
 
 
 def _describe(kind: Kind, edges: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
-from graftax.checkpoint.expression_records import is_expression
+from graftax.checkpoint.expression_records import adapters_among, is_expression
 from graftax.checkpoint.index import Edge
 from graftax.checkpoint.paths import HasNodes, join, slot_path
 
@@ -28,15 +28,23 @@ def further_paths(
         below: Returns what hangs below something.
     """
     found: dict[T, list[str]] = {}
-    waiting = [(join(first[parent], edge), child) for parent, edge, child in edges]
-    # an edge back to what is above would give all below it a path through itself
-    waiting = [(path, node) for path, node in waiting if not path.startswith(f"{first[node]}/")]
-    for path, node in waiting:  # the list grows during the loop
+    there = {path: node for node, path in first.items()}
+    waiting = [
+        (join(first[parent], edge), child, frozenset(there[path] for path in _prefixes(first[parent])))
+        for parent, edge, child in edges
+    ]
+    for path, node, above in waiting:  # the list grows during the loop
         known = found.setdefault(node, [])
-        if path != first[node] and path not in known and len(known) < _MOST:
+        if node not in above and path != first[node] and path not in known and len(known) < _MOST:
             known.append(path)
-            waiting += [(join(path, edge), child) for edge, child in below(node)]
+            waiting += [(join(path, edge), child, above | {node}) for edge, child in below(node)]
     return {node: known for node, known in found.items() if known}
+
+
+def _prefixes(path: str) -> list[str]:
+    """Return a path, and the paths of what is above."""
+    parts = path.split("/")
+    return ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]
 
 
 def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
@@ -53,15 +61,11 @@ def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tup
         if paths[child] != join(path, edge)
     ]
     found = further_paths(paths, edges, lambda node: graph.nodes[node].edges)
-    slots = {
-        slot.slot: slot_ways(slot.name, paths, found, slot.optimizer, slot.variable)
-        for slot in graph.slots
-        if slot.optimizer in paths and slot.variable in paths
-    }
+    adapters = adapters_among(graph.nodes)
     wholes = {
         path
         for node, first in paths.items()
-        if graph.nodes[node].edges and is_expression(graph.nodes[node])
+        if graph.nodes[node].edges and is_expression(graph.nodes[node]) and node not in adapters
         for path in (first, *found.get(node, ()))
     }
     if wholes:
@@ -69,12 +73,17 @@ def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tup
             above = [whole for way in (path, *found.get(node, ())) for whole in wholes_above(way, wholes)]
             if above:
                 found.setdefault(node, []).extend(above)
+    slots = {
+        slot.slot: slot_ways(slot.name, paths, found, slot.optimizer, slot.variable)
+        for slot in graph.slots
+        if slot.optimizer in paths and slot.variable in paths
+    }
     found |= {slot: ways for slot, ways in slots.items() if ways}
     return {node: tuple(dict.fromkeys(ways)) for node, ways in found.items()}
 
 
 def slot_ways(name: str, first: Mapping[T, str], found: Mapping[T, list[str]], optimizer: T, variable: T) -> list[str]:
-    """Return the further paths of a slot, whose optimizer or Variable is held several times.
+    """Return the further paths of a slot, whose optimizer or Variable has further ones.
 
     Args:
         name: The name of the slot.
@@ -89,5 +98,4 @@ def slot_ways(name: str, first: Mapping[T, str], found: Mapping[T, list[str]], o
 
 def wholes_above(path: str, wholes: Collection[str]) -> list[str]:
     """Return the paths of the expressions that something at a path is a part of, the innermost first."""
-    parts = path.split("/")
-    return [above for i in range(len(parts) - 1, 0, -1) if (above := "/".join(parts[:i])) in wholes]
+    return [above for above in reversed(_prefixes(path)[:-1]) if above in wholes]

@@ -1,7 +1,7 @@
 """Paths of nodes of the object graph, in programs, in checkpoints and on the command line."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -39,6 +39,19 @@ def unescape(text: str) -> str:
 def join(path: str, edge: Edge) -> str:
     """Return the path of a child."""
     return f"{path}/{escape(edge)}" if path else escape(edge)
+
+
+def with_keys_of(held: Collection[Edge], edges: dict[Edge, T]) -> dict[Edge, T]:
+    """Return edges by the keys of a list or dict that read the same: a file of arrays does not tell 3 from "3".
+
+    Args:
+        held: The keys.
+        edges: The edges.
+    """
+    if all(edge in held for edge in edges):
+        return edges
+    keys = {str(key): key for key in held}
+    return {keys.get(str(edge), edge): found for edge, found in edges.items()}
 
 
 def slot_path(optimizer: str, slot: str, variable: str) -> str:

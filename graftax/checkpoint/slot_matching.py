@@ -50,11 +50,10 @@ class SlotMatch:
             variable = one if isinstance(one, Place) else None
             place = variable.spot if variable is not None else self._absent_spot(record, one)
             path = slot_path(optimizer.path, record.name, place.path)
-            further = variable.further if variable is not None else ()
             ways = [
                 slot_path(here, record.name, there)
                 for here in (optimizer.path, *optimizer.further)
-                for there in (place.path, *further)
+                for there in place.paths
             ]
             wanted = match.is_wanted(
                 find_saved_spot(match.index, record.slot, path, optimizer.module, optimizer.path, tuple(ways[1:]))
@@ -76,7 +75,7 @@ class SlotMatch:
         """Return what selectors see of a slot whose Variable the program does not have, or not yet, at a path."""
         match = self._match
         known = match.absent.get(record.variable)
-        if path is None and known is not None:
+        if known is not None and path in (None, known.path):
             return known
         there = path if isinstance(path, str) else match.paths[record.variable]
         return find_saved_spot(match.index, record.variable, there)

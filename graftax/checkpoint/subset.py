@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from math import prod
 from typing import Any, NamedTuple
 
 from graftax.checkpoint.index import Index, Kind
@@ -32,6 +33,21 @@ class Saved(NamedTuple):
     adapter: str | None
     owner: Module | None
     owner_path: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def ndim(self) -> int:
+        """Return the number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Return the number of elements."""
+        return prod(self.shape)
 
     def _gx_way(self) -> tuple[int | str, ...]:
         """Return the edges from the outermost owner, as for a Variable."""

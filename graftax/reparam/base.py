@@ -112,6 +112,10 @@ class Reparam(HasSettings, Follower, Arithmetic):
     def regularizer(self, value: RegularizerLike) -> None:
         self._regularizer = regularizers.get(value)
 
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return the settings, and that its parts are no weights without it."""
+        return {"expression": True, **super()._gx_facts()}
+
     def _gx_hanging(self) -> Sequence[tuple[str, object]]:
         """Return its regularizer and its constraint."""
         return [("regularizer", self._regularizer), ("constraint", self.__dict__.get("constraint"))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,6 +68,16 @@ class VariableSpec:
     resting: int = 0
     adapter: str | None = None
     placement: Placement | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Return the number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Return the number of elements."""
+        return prod(self.shape)
 
     def replace(self, **changes: Any) -> VariableSpec:
         """Return a spec with some fields changed.

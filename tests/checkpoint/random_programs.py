@@ -67,6 +67,9 @@ class RandomProgram:
         first: The value of the first Variable; they count up.
     """
 
+    kinds = (Box, Kept, Renamed)
+    chance_of_name = 0.25
+
     def __init__(self, seed, changes=None, first=1.0):
         self._draw = random.Random(seed)
         self._change = random.Random(changes) if changes is not None else None
@@ -105,8 +108,8 @@ class RandomProgram:
         return made
 
     def _box(self, depth):
-        kind = self._draw.choices((Box, Kept, Renamed), (5, 1, 1))[0]
-        name = self._draw.choice(NAMES) if self._draw.random() < 0.25 else None
+        kind = self._draw.choices(self.kinds, (5, 1, 1))[0]
+        name = self._draw.choice(NAMES) if self._draw.random() < self.chance_of_name else None
         box = kind(name)
         self._boxes.append(box)
         if kind is Kept:

@@ -199,6 +199,20 @@ def test_a_class_says_what_its_attributes_were_called(saved, toys):
     assert (value(m.attention), value(m.mlp)) == (3, 4)
 
 
+@pytest.mark.parametrize("mode", ["exact", "overlap"])
+def test_a_former_name_may_still_be_used(saved, toys, mode):
+    """As in a subclass from before the new name, beside one of after it."""
+
+    class Older(Block):
+        def __init__(self, v):
+            self.attn = v
+
+    path = saved(m=[Older(toys.number(1)), Block(toys.number(2))])
+    m = [Older(toys.number(0)), Block(toys.number(0))]
+    Checkpoint(m=m).restore(path, mode=mode).assert_consumed()
+    assert (value(m[0].attn), value(m[1].attention)) == (1, 2)
+
+
 def test_aliases_are_a_mapping_of_names(saved, toys):
     class Wrong(Module):
         checkpoint_aliases = ("attn", "attention")

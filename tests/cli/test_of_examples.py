@@ -76,12 +76,14 @@ def test_every_verb_on_what_an_example_saves(example, tmp_path, monkeypatch, ckp
             ["cast", path, "--to", "cast", "--dtype", "float64"],
             ["average", path, "extracted", "--to", "mean"],
             ["convert", path, "--to", "out.safetensors"],
-            ["convert", path, "--to", "out.npz"],
             ["convert", "out.safetensors", "--to", "back"],
             ["restore", path, "restored.npz"],
         ):
             assert ckpt(*command)
-        for found in ("extracted", "renamed", "merged", "cast", "mean", "back", "out.npz", "out.safetensors"):
+        is_plain = example not in OF_EXPRESSIONS
+        ckpt("convert", path, "--to", "out.npz", code=0 if is_plain else 2)
+        made = ("extracted", "renamed", "merged", "cast", "mean", "back", "out.safetensors")
+        for found in (*made, *["out.npz"] * is_plain):
             assert ckpt("verify", found)
         ckpt("diff", path, "extracted")
         ckpt("diff", path, "mean")
@@ -89,4 +91,4 @@ def test_every_verb_on_what_an_example_saves(example, tmp_path, monkeypatch, ckp
         for made in ("extracted", "renamed", "merged", "cast", "mean", "back"):
             subprocess.run(["rm", "-r", made], check=True)
         for made in ("out.safetensors", "out.npz", "restored.npz"):
-            Path(made).unlink()
+            Path(made).unlink(missing_ok=made == "out.npz" and not is_plain)

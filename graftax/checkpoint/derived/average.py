@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
 from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.index import Kind, NodeRecord
+from graftax.checkpoint.other_paths import wholes_above
 from graftax.checkpoint.report import Conflict
 from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
@@ -81,8 +82,8 @@ def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[flo
         tensors = [sheet.tensor_of(known[path]) for sheet, known in zip(sheets, variables, strict=True)]
         held = [tensor for tensor in tensors if tensor is not None]
         if is_inexact(held[0].dtype):
-            above = path.rpartition("/")[0]
-            if above in expressions and any(not np.array_equal(held[0].array(), t.array()) for t in held[1:]):
+            above = _find_expression(path, expressions, is_of_adapter="adapter" in first.nodes[node].payload[3])
+            if above is not None and any(not np.array_equal(held[0].array(), t.array()) for t in held[1:]):
                 parts[above] = None
             first.set_tensor(node, _mean(held, path, weights))
         elif any(not np.array_equal(held[0].array(), tensor.array()) for tensor in held[1:]):
@@ -92,6 +93,12 @@ def average(sheets: Sequence[Sheet], names: Sequence[str], weights: Sequence[flo
         key: value for key, value in first.meta.items() if all(_has_meta(sheet, key, value) for sheet in others)
     }
     return Averaged(kept, list(parts))
+
+
+def _find_expression(path: str, expressions: Collection[str], is_of_adapter: bool) -> str | None:
+    """Return the innermost expression that a Variable is in, or what holds it in an adapter; None for neither."""
+    above = path.rpartition("/")[0]
+    return above if is_of_adapter else next(iter(wholes_above(path, expressions)), None)
 
 
 def _expressions(sheet: Sheet) -> set[str]:

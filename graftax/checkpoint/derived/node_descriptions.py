@@ -53,6 +53,7 @@ def describe_node(record: NodeRecord) -> dict[str, Any]:
     if record.kind is Kind.OBJECT and isinstance(record.payload, dict):
         found |= {name: value for name, value in record.payload.items() if name != "facts"}
         facts = dict(record.facts)
+        facts.pop("expression", None)  # its class says that, and checkpoints of version 0.1.0 do not
         settings = facts.pop("settings", {})
         found |= facts | (settings if isinstance(settings, dict) else {"settings": settings})
     if record.kind is Kind.DICT and _keys(record):

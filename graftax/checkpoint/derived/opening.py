@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
@@ -109,19 +109,24 @@ def _made_node(sheet: Sheet, file: ForeignFile, below: object, path: str, places
         return len(sheet.nodes) - 1
     if not isinstance(below, dict):
         raise TypeError("a tree has names and dicts")
-    is_own = file.source == "graftax"
-    is_list = sorted(below) == sorted(map(str, range(len(below))))
+    kind, numbers = _container(file, path, below)
+    name_of = unescape if file.source == "graftax" else str
     edges: list[tuple[Edge, int]] = [
-        (
-            int(name) if is_list else unescape(name) if is_own else name,
-            _add_node(sheet, file, inner, f"{path}/{name}", places),
-        )
-        for name, inner in (sorted(below.items(), key=lambda one: int(one[0])) if is_list else below.items())
+        (int(name) if name in numbers else name_of(name), _add_node(sheet, file, inner, f"{path}/{name}", places))
+        for name, inner in sorted(below.items(), key=lambda one: int(one[0]) if one[0] in numbers else 0)
     ]
     record = file.facts.objects.get(path)
     if record is not None:
         sheet.nodes.append(record._replace(edges=tuple([(str(edge), node) for edge, node in edges])))
         return len(sheet.nodes) - 1
-    kind = Kind.LIST if is_list else Kind.DICT
     sheet.nodes.append(NodeRecord(kind, kind.name.lower(), tuple(edges)))
     return len(sheet.nodes) - 1
+
+
+def _container(file: ForeignFile, path: str, names: Collection[str]) -> tuple[Kind, Collection[str]]:
+    """Return the kind of what holds parts, and which of their names are numbers. Of a list, some may hold no array."""
+    told = file.facts.containers.get(path)
+    if told is not None:
+        return told.kind, {str(edge) for edge, _ in told.edges}
+    are_numbers = path not in file.facts.objects and all(name.isdecimal() and str(int(name)) == name for name in names)
+    return (Kind.LIST, names) if are_numbers else (Kind.DICT, ())
