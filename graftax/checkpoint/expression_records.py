@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from graftax.checkpoint.index import Kind, NodeRecord
 
@@ -16,9 +16,14 @@ def is_expression(record: NodeRecord) -> bool:
     return record.facts.get("expression") is True or _has_adapters(record) or record.type.startswith(_OURS)
 
 
-def adapters_among(nodes: Sequence[NodeRecord]) -> set[int]:
-    """Return the nodes of adapters: what the dict of a weight that has adapters holds."""
-    dicts = (child for node in nodes if _has_adapters(node) for _, child in node.edges)
+def adapters_among(records: Iterable[NodeRecord], nodes: Sequence[NodeRecord]) -> set[int]:
+    """Return the nodes of the adapters of some records: what the dict of a weight that has adapters holds.
+
+    Args:
+        records: The records; others than those of weights that have adapters are passed over.
+        nodes: All records.
+    """
+    dicts = (child for record in records if _has_adapters(record) for _, child in record.edges)
     return {adapter for child in dicts if nodes[child].kind is Kind.DICT for _, adapter in nodes[child].edges}
 
 

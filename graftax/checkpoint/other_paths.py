@@ -61,7 +61,7 @@ def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tup
         if paths[child] != join(path, edge)
     ]
     found = further_paths(paths, edges, lambda node: graph.nodes[node].edges)
-    adapters = adapters_among(graph.nodes)
+    adapters = adapters_among(graph.nodes, graph.nodes)
     wholes = {
         path
         for node, first in paths.items()

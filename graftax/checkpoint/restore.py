@@ -107,8 +107,9 @@ def _restore(
             report.step, report.meta = reader.index.step, revive(reader.index.meta, {})
             differing = different_settings(match)
             fresh = [*(slot.slot for slot in to_reset), *(start.place for start in new)]
-            _judge(match, report, differing, fresh, choices)
-        waiting = {slot.node for below in slots.waiting.values() for slot in below} | set(match.awaited.values())
+            waiting_slots = [slot for below in slots.waiting.values() for slot in below]
+            _judge(match, report, differing, fresh, choices, [slot.path for slot in waiting_slots])
+        waiting = {*(slot.node for slot in waiting_slots), *match.awaited.values()}
         spread = SpreadValues(match, reader)
         values = values_of(reader, ({*match.pairs.values()} - spread.nodes) | waiting)
         as_saved = _restores_trainable(trainable, mode, subset)
@@ -182,7 +183,12 @@ def _warn_of_thawing(flags: list[Flag]) -> None:
 
 
 def _judge(
-    match: Match, report: RestoreReport, differing: Sequence[Differing], reset: list[Place], choices: Choices
+    match: Match,
+    report: RestoreReport,
+    differing: Sequence[Differing],
+    reset: list[Place],
+    choices: Choices,
+    later: Sequence[str],
 ) -> None:
     """Fill the report, and raise if the mode does not allow what is in it."""
     report.missing = tuple([place.path for place in match.missing])
@@ -199,7 +205,7 @@ def _judge(
     if choices.settings == "saved":
         conflicts += [found for found in map(values_to_set, differing) if isinstance(found, Conflict)]
     known = ", ".join(match.index.roots)
-    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match, report.reset)]
+    idle = [root.path for root in match.idle_roots() if not _is_explained(root, match, [*report.reset, *later])]
     conflicts += [
         Conflict(MissingInCheckpoint, path, f"matched nothing; the roots of the checkpoint are: {known}")
         for path in idle
@@ -215,12 +221,12 @@ def _judge(
         raise report.failure(conflicts, instead=advice(match, idle, choices))
 
 
-def _is_explained(root: Place, match: Match, reset: Iterable[str]) -> bool:
-    """Return True if the conflicts or unused values of a root are listed one by one."""
+def _is_explained(root: Place, match: Match, others: Iterable[str]) -> bool:
+    """Return True if the conflicts, unused or waiting values of a root are listed one by one."""
     inside = f"{root.path}/"
     explained = [
         *match.awaited,
-        *reset,
+        *others,
         *(place.path for place in match.reassigned),
         *(conflict.path for conflict in match.conflicts),
     ]

@@ -12,6 +12,12 @@ from graftax.core.errors import ArgumentError
 
 def run(options: Namespace) -> int:
     """Restore into the objects of a target and show the report; or write arrays to a file of another tool."""
+    if options.overwrite and not options.out:
+        is_file = options.target.endswith(SUFFIXES)
+        why = "a file that is there is not replaced" if is_file else "nothing is saved"
+        raise ArgumentError(
+            "--overwrite without --save", why, "remove it first" if is_file else "--save OUT --overwrite"
+        )
     if options.target.endswith(SUFFIXES):
         return _to_file(options)
     checkpoint = build(options.target)

@@ -122,7 +122,7 @@ def _add_program_commands(commands: Any) -> None:
     restore.add_argument("--trainable", choices=("saved", "program"), help=told)
     restore.add_argument("--details", action="store_true", help="a line for each value, however many")
     restore.add_argument("--save", dest="out", metavar="OUT", help="save the restored program as a new checkpoint")
-    restore.add_argument("--overwrite", action="store_true", help="replace what is at OUT")
+    restore.add_argument("--overwrite", action="store_true", help="let --save replace a checkpoint")
     _subset(restore, "restore")
 
 

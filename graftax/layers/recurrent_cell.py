@@ -47,6 +47,11 @@ class RecurrentCell(RecurrentWeights):
         new = self.step(drive, state, seen, ops.asarray(self.recurrent_kernel), bias)
         return new[0], list(new)
 
+    def output_of(self, states: Any) -> Array | None:
+        """Return the output that came with these states; None if a subclass has another ``call``."""
+        found: Array = states[0]
+        return found if type(self).call is RecurrentCell.call else None
+
     def _state_of(self, initial_state: Any, x: Array) -> tuple[Array, ...]:
         shape = (x.shape[0], self.units)
         if initial_state is None:
@@ -116,6 +121,10 @@ class StackedRNNCells(Layer):
         """Return what each cell multiplies by throughout a sequence; None for cells that draw nothing."""
         return [dropout_of(cell, batch, training) for cell in self.cells]
 
+    def output_of(self, states: Any) -> Array | None:
+        """Return the output that came with these states; None if the last cell does not say it."""
+        return output_of(self.cells[-1], states[-1])
+
     def call(self, x: Array, states: Any = None, dropout_factors: list[Any] | None = None) -> tuple[Array, list[Any]]:
         factors = [None] * len(self.cells) if dropout_factors is None else dropout_factors  # else each draws anew
         given = first_states(self, x.shape[0], x.dtype) if states is None else states
@@ -151,6 +160,13 @@ def dropout_of(cell: Any, batch: int, training: bool | None) -> Any:
     """Return what a cell multiplies by throughout a sequence, drawn once; None for one that draws nothing."""
     draw = getattr(cell, "draw_dropout", None)
     return None if draw is None or not training else draw(batch, training)
+
+
+def output_of(cell: Any, states: Any) -> Array | None:
+    """Return the output that a cell gave together with these states; None for one that does not say it."""
+    find = getattr(cell, "output_of", None)
+    found: Array | None = None if find is None else find(states)
+    return found
 
 
 def first_states(cell: Any, batch: int, dtype: str) -> Any:

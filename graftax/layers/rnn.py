@@ -15,7 +15,14 @@ from graftax.layers.layer import Layer
 from graftax.layers.masking import as_bool, check_mask, expand_mask, hide
 from graftax.layers.policy import DTypePolicy
 from graftax.layers.recurrent import over_time
-from graftax.layers.recurrent_cell import StackedRNNCells, check_cell, check_next_states, dropout_of, first_states
+from graftax.layers.recurrent_cell import (
+    StackedRNNCells,
+    check_cell,
+    check_next_states,
+    dropout_of,
+    first_states,
+    output_of,
+)
 from graftax.layers.stateful import Stateful
 
 
@@ -39,7 +46,9 @@ class RNN(Stateful):
         dtype: As for `Layer`; the cell keeps its own.
 
     A call takes ``initial_state=``, the states as ``return_state`` gives them, by default zeros.
-    Where a mask is False, state and output stay as they were.
+    Where a mask is False, state and output stay as they were. Before the first step that is not masked, the output is
+    what ``cell.output_of(states)`` says of the states that the call begins with, as `LSTMCell`, `GRUCell` and
+    `SimpleRNNCell` do; zeros for a cell without that method.
 
     A cell may take integers, as one that looks up their vectors. It computes its weights anew at each step: one with
     `reparam.VariationalNormal` draws, and one with `reparam.SpectralNorm` moves its vectors, at each step of training,
@@ -129,7 +138,7 @@ class RNN(Stateful):
                 out = ops.where(expand_mask(present, out.ndim), out, before)
             return (new, None if present is None else out), out
 
-        before = None if mask is None else self._no_output(x[:, 0], states)
+        before = None if mask is None else self._first_output(x[:, 0], states)
         (last, _), outputs = over_time(step, (states, before), rows)
         if self.stateful:
             self.carry(tree.flatten(last))
@@ -146,10 +155,11 @@ class RNN(Stateful):
         parts = self.cell.state_size
         return (own, *[None] * (len(parts) if isinstance(parts, list) else 1))
 
-    def _no_output(self, x: Array, states: object) -> Array:
-        """Return zeros of the shape of the cell's output, for steps that a mask hides at the start."""
+    def _first_output(self, x: Array, states: object) -> Array:
+        """Return the output for steps that a mask hides at the start: that of the states, or zeros."""
         out, _ = self.cell.build_for(x, states)
-        return ops.zeros(tuple(out.shape), str(out.dtype))
+        known = output_of(self.cell, states)
+        return ops.zeros(tuple(out.shape), str(out.dtype)) if known is None else ops.cast(known, str(out.dtype))
 
     def _first_states(self, states: object, x: Array) -> Any:
         dtype = str(x.dtype) if is_floating(x.dtype) else self._gx_dtypes.compute_dtype

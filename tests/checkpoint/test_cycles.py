@@ -1,9 +1,11 @@
 """Objects that hold their parents, or themselves, are saved, restored and restored on create as any other."""
 
 import numpy as np
+import pytest
 
 import graftax as gx
 from graftax.checkpoint.checkpoint import Checkpoint
+from graftax.core.errors import SelectorError
 from graftax.variables.graph.module import Module
 
 
@@ -84,3 +86,22 @@ def test_layers_that_hold_their_parent_are_built_without_a_warning(saved):
     report = Checkpoint(net=new).restore(path)
     assert new(x).tolist() == expected
     report.assert_consumed()
+
+
+@pytest.mark.parametrize("how", ["only", "skip"])
+def test_a_way_around_a_cycle_is_no_path_for_selectors(saved, how):
+    """A part that holds itself, at two places: it is at neither of the ways through itself."""
+
+    class Part(Module):
+        def __init__(self):
+            self.again, self.w = self, gx.Variable([1.0])
+
+    part = Part()
+    m = {"one": part, "other": part, "last": gx.Variable([1.0])}
+    path = saved(m=m)
+    with pytest.raises(SelectorError, match="matches none"):
+        Checkpoint(m=m).restore(path, mode="overlap", **{how: "**/again/**"})
+    part.w.assign([0.0])
+    m["last"].assign([0.0])
+    Checkpoint(m=m).restore(path, **{how: "m/other/w"})
+    assert [value(part.w), value(m["last"])] == ([[1], [0]] if how == "only" else [[0], [1]])

@@ -12,7 +12,19 @@ from graftax.core.errors import KindMismatch, MatchError, SettingsMismatch, Stat
 X = np.ones((1, 2), "float32")
 
 
+class Squared(gx.reparam.Reparam):
+    """An expression of a user's, without settings."""
+
+    def __init__(self, next_creator, spec):
+        super().__init__(spec)
+        self.root = next_creator(spec.replace(name="root"))
+
+    def forward(self):
+        return self.root * self.root
+
+
 CREATORS = {
+    "a user's": lambda: Squared,
     "DoRA": lambda: gx.reparam.DoRA(1, alpha=4),
     "FakeQuant": lambda: gx.reparam.FakeQuant(bits=3),
     "HyperNetwork": lambda: gx.reparam.HyperNetwork(gx.layers.Dense(4)),
@@ -32,7 +44,7 @@ CREATORS = {
 
 def test_each_creator_has_a_row():
     kinds = {n for n in dir(gx.reparam) if inspect.isclass(getattr(gx.reparam, n))}
-    assert kinds - {"Adapter", "AdapterCreator", "Reparam", "PruningSchedule"} == CREATORS.keys()
+    assert kinds - {"Adapter", "AdapterCreator", "Reparam", "PruningSchedule"} == CREATORS.keys() - {"a user's"}
 
 
 def program(creator=None):
@@ -105,6 +117,14 @@ def test_nor_into_an_expression(ckpt, creator):
     assert ckpt("convert", "it", "--to", "it.npz")[0] == 0
     with pytest.raises(StateError, match="is a part of the expression"):
         gx.checkpoint.load_foreign("it.npz", program(creator))
+
+
+def test_metrics_with_settings_are_no_expressions(ckpt):
+    metric = gx.metrics.Precision(0.3)
+    metric.update([1, 0, 1], [0.5, 0.4, 0.1])
+    gx.Checkpoint(m=metric).save("it")
+    assert ckpt("convert", "it", "--to", "it.npz")[0] == 0
+    assert "its parts" not in ckpt("average", "it", "it", "--to", "mean")[1]
 
 
 def test_the_settings_of_the_file_count(ckpt):

@@ -121,6 +121,11 @@ def test_save_and_restore_run_a_function_of_the_user(run):
         restored = gx.Variable(np.zeros((2, 3), "float32"))
         Checkpoint(k=restored).restore(name, map={"k": "net/kernel"})
         assert restored.numpy().tolist() == [[1.0] * 3] * 2
+    assert run("restore", "c", "prog:build", "--save", "d")[0] == 5
+    assert run("restore", "c", "prog:build", "--save", "d", "--overwrite")[0] == 0
+    for target, told in (("prog:build", "nothing is saved"), ("out.npz", "a file that is there is not replaced")):
+        code, _, err = run("restore", "c", target, "--overwrite")  # which would have no effect
+        assert (code, told in err) == (2, True)
     assert run("save", "prog.py:build", "e")[0] == 5
     assert run("save", "prog.py:build", "e", "--overwrite", "--json")[0] == 0
 

@@ -17,6 +17,7 @@ EXAMPLES = [
     "second_order_slots",
 ]  # fmt: skip
 
+OF_EXPRESSIONS = {"lora_transformer", "quantization"}  # which an .npz has no place for
 KEEPING = """
 import runpy, shutil, sys
 from pathlib import Path

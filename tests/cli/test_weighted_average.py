@@ -72,11 +72,41 @@ def test_weights_that_are_none(three, weights, told, tmp_path):
     assert not (tmp_path / "mean").exists()
 
 
+class Squared(gx.reparam.Reparam):
+    def __init__(self, next_creator, spec):
+        super().__init__(spec)
+        self.root = next_creator(spec.replace(name="root"))
+
+    def forward(self):
+        return self.root * self.root
+
+    def inverse(self, value):
+        self.root.assign(gx.ops.sqrt(value))
+
+
+class Gain(gx.reparam.Adapter):
+    """An adapter of a user's, without settings."""
+
+    def __init__(self, name, part):
+        super().__init__(name)
+        self.gain = part("gain", shape=(), initializer=gx.initializers.Ones())
+
+    def __call__(self, value):
+        return value * self.gain
+
+    def inverse(self, value):
+        return value / self.gain
+
+
+class Gains(gx.reparam.AdapterCreator):
+    def adapter(self, part, spec):
+        return Gain(self.name, part)
+
+
 def of(creator, seed):
     layer = gx.layers.Dense(2, use_bias=False)
-    layer(np.ones((1, 3), "float32"))
-    layer.kernel.assign(np.ones((3, 2), "float32"))
-    gx.graft(layer, creator, where="kernel")
+    with gx.variable_creator_scope(creator, where="kernel"):
+        layer(np.ones((1, 3), "float32"))
     draw = np.random.default_rng(seed)
     for variable in layer.trainable_variables:
         variable.assign(draw.uniform(0.5, 1, variable.shape).astype("float32"))
@@ -91,8 +121,11 @@ def of(creator, seed):
         (gx.reparam.WeightNorm(), ["m/kernel"]),
         (gx.reparam.Positive(), ["m/kernel"]),
         (gx.reparam.Mask(), []),
+        (Squared, ["m/kernel"]),
+        (Gains("p"), ["m/kernel", "m/kernel/adapters/p"]),
+        (gx.reparam.HyperNetwork(gx.layers.Dense(2)), ["m/kernel"]),
     ],
-    ids=["LoRA", "WeightNorm", "Positive", "Mask"],
+    ids=["LoRA", "WeightNorm", "Positive", "Mask", "a user's", "a user's adapter", "HyperNetwork"],
 )
 def test_a_mean_of_parts_is_said_to_be_no_mean_of_weights(ckpt, creator, told):
     layers = [of(creator, seed) for seed in (1, 2)]

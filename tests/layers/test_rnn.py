@@ -43,6 +43,51 @@ def test_a_cell_by_hand_is_the_layer():
     np.testing.assert_allclose(np.stack(outs, 1), whole(X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("is_stacked", [False, True], ids=["one", "stacked"])
+@pytest.mark.parametrize("sequences", [False, True], ids=["last", "sequences"])
+def test_the_output_stays_where_a_later_call_has_nothing_to_see(kind, is_stacked, sequences):
+    """The first row ends before the second call begins, which goes on from its state."""
+    cell = CELLS[kind](4)
+    made = [CELLS[kind](3), cell] if is_stacked else cell
+    whole, carried = layers.RNN(made, return_sequences=sequences), layers.RNN(made, sequences, stateful=True)
+    given = layers.RNN(made, sequences, return_state=True)
+    shown = np.array([[True, True, False, False, False], [True, True, True, False, True]])
+    expected = np.asarray(whole(X, mask=shown))[:, 2:] if sequences else np.asarray(whole(X, mask=shown))
+    first = given(X[:, :2], mask=shown[:, :2])
+    carried(X[:, :2], mask=shown[:, :2])
+    for out in (
+        carried(X[:, 2:], mask=shown[:, 2:]),
+        given(X[:, 2:], mask=shown[:, 2:], initial_state=list(first[1:]))[0],
+    ):
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+    if not is_stacked and not sequences:
+        layer = getattr(layers, kind)(4)
+        layer.build_for(X)
+        layer.set_weights(whole.get_weights())
+        for state in first[1:]:
+            assert np.abs(state).max() > 0
+        out = layer(X[:, 2:], mask=shown[:, 2:], initial_state=list(first[1:]))
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_cells_with_another_output_start_with_zeros():
+    class Half(layers.GRUCell):
+        def call(self, x, states=None, training=None, dropout_factors=None):
+            out, states = super().call(x, states, training, dropout_factors)
+            return out / 2, states
+
+    class Says(Half):
+        def output_of(self, states):
+            return states[0] / 2
+
+    shown = np.zeros((2, 5), bool)
+    state = np.full((2, 4), 0.5, "float32")
+    for cell, expected in ((Half(4), 0.0), (Says(4), 0.25), (layers.GRUCell(4), 0.5)):
+        out = layers.RNN(cell)(X, mask=shown, initial_state=[state])
+        np.testing.assert_array_equal(out, np.full((2, 4), expected, "float32"))
+
+
 def test_a_simple_rnn_in_numpy():
     layer = layers.SimpleRNN(4, return_sequences=True)
     out = np.asarray(layer(X))

@@ -10,7 +10,7 @@ import numpy as np
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
-from graftax.checkpoint.expression_records import is_expression
+from graftax.checkpoint.expression_records import adapters_among, is_expression
 from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.other_paths import wholes_above
 from graftax.checkpoint.report import Conflict
@@ -18,8 +18,13 @@ from graftax.checkpoint.values import encode
 from graftax.core.dtypes import is_complex, is_inexact
 from graftax.core.errors import DTypeMismatch, MatchError, MissingInCheckpoint, ShapeMismatch
 
-_LINEAR = {"Adapted", "FakeQuantizedWeight", "MaskedWeight"}
+_LINEAR = {
+    "graftax.reparam.adapted.Adapted",
+    "graftax.reparam.fake_quant.FakeQuantizedWeight",
+    "graftax.reparam.mask.MaskedWeight",
+}
 """Expressions whose weight is the mean if the parts of their own are."""
+_ADDITIVE = "graftax.reparam.lora.LoRAAdapter"  # it adds something; of a user's adapter, nothing is known
 
 
 class Averaged(NamedTuple):
@@ -104,7 +109,12 @@ def _find_expression(path: str, expressions: Collection[str], is_of_adapter: boo
 def _expressions(sheet: Sheet) -> set[str]:
     """Return the paths of expressions whose weight is no mean if their parts are."""
     records = {path: sheet.nodes[node] for node, path in sheet.paths().items()}
-    return {p for p, one in records.items() if is_expression(one) and one.type.rpartition(".")[2] not in _LINEAR}
+    return {path for path, one in records.items() if is_expression(one) and not _is_linear(sheet, one)}
+
+
+def _is_linear(sheet: Sheet, record: NodeRecord) -> bool:
+    adapters = [sheet.nodes[one].type for one in adapters_among([record], sheet.nodes)]
+    return record.type in _LINEAR and all(kind == _ADDITIVE for kind in adapters)
 
 
 def _other_columns(first: Sheet, sheet: Sheet, name: str) -> list[Conflict]:

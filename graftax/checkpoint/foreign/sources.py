@@ -41,7 +41,7 @@ _ENDS = {
     "graftax": {"kernel", "gamma", "beta", "embeddings", "moving_mean", "recurrent_kernel"},
     "flax": {"scale", "embedding"},
 }
-
+_TORCH_RECURRENT = re.compile(r"weight_(ih|hh)(_l\d+(_reverse)?)?")
 
 _OTHER_NAMES = {
     **dict.fromkeys(("pytorch", "pt", "hf", "huggingface", "hugging_face", "transformers", "safetensors"), "torch"),
@@ -71,6 +71,7 @@ def source_of(file: ForeignFile, source: str | None) -> str:
             )
         return source
     ends = {name.replace(".", "/").rpartition("/")[2] for name in file.arrays}
+    ends = {"weight" if _TORCH_RECURRENT.fullmatch(end) else end for end in ends}
     if file.source == "graftax" and _ENDS["torch"] & ends and not _ENDS["graftax"] & ends:
         return "torch"  # a checkpoint that was made of a file of torch, which keeps its names and layouts
     if file.source is not None:

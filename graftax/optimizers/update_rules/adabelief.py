@@ -8,6 +8,7 @@ from typing import ClassVar, Unpack
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -81,4 +82,4 @@ class AdaBelief(Optimizer):
         return value - step.learning_rate * move, {"momentum": momentum, "surprise": surprise}
 
     def _corrections(self, step: Step) -> tuple[Array, Array]:
-        return 1 / (1 - self.beta_1**step.count), 1 / (1 - self.beta_2**step.count)
+        return 1 / bias_correction(self.beta_1, step.count), 1 / bias_correction(self.beta_2, step.count)

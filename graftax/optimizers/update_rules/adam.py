@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -92,6 +93,6 @@ class Adam(Optimizer):
         return value - rate * momentum / (divisor(velocity) + epsilon), new
 
     def _rate_and_epsilon(self, step: Step) -> tuple[Array, Array | float]:
-        root = ops.sqrt(1 - self.beta_2**step.count)
+        root = ops.sqrt(bias_correction(self.beta_2, step.count))
         epsilon = self.epsilon * root if self.epsilon_form == "torch" else self.epsilon
-        return step.learning_rate * root / (1 - self.beta_1**step.count), epsilon
+        return step.learning_rate * root / bias_correction(self.beta_1, step.count), epsilon

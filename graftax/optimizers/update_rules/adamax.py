@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -82,4 +83,4 @@ class Adamax(Optimizer):
         return value - rate * momentum / (largest + added), {"momentum": momentum, "largest": largest}
 
     def _corrected_rate(self, step: Step) -> Array:
-        return step.learning_rate / (1 - self.beta_1**step.count)
+        return step.learning_rate / bias_correction(self.beta_1, step.count)

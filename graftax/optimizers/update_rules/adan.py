@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -85,5 +86,5 @@ class Adan(Optimizer):
         return new, {"momentum": momentum, "change": change, "square": square, "gradient": gradient}
 
     def _corrections(self, step: Step) -> tuple[Array, Array, Array]:
-        t = step.count
-        return 1 / (1 - self.beta_1**t), 1 / (1 - self.beta_2**t), 1 / (1 - self.beta_3**t)
+        first, second, third = (bias_correction(beta, step.count) for beta in (self.beta_1, self.beta_2, self.beta_3))
+        return 1 / first, 1 / second, 1 / third

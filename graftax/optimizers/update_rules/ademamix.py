@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, INSIDE, NOT_NEGATIVE, WHOLE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import is_plain
+from graftax.optimizers.engine.numbers import bias_correction, log
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -95,13 +94,9 @@ class AdEMAMix(Optimizer):
         return value - step.learning_rate * move, {"momentum": momentum, "slow": slow, "velocity": velocity}
 
     def _warm(self, step: Step) -> tuple[Array, Array, Array | float, Array | float]:
-        corrections = 1 / (1 - self.beta_1**step.count), 1 / (1 - self.beta_2**step.count)
+        corrections = 1 / bias_correction(self.beta_1, step.count), 1 / bias_correction(self.beta_2, step.count)
         if not self.warmup_steps:
             return *corrections, self.alpha, self.beta_3
         done = ops.minimum(step.count / self.warmup_steps, 1.0)
-        fast, slow = _log(self.beta_1), _log(self.beta_3)
+        fast, slow = log(self.beta_1), log(self.beta_3)
         return *corrections, self.alpha * done, ops.exp(fast * slow / ((1 - done) * slow + done * fast))
-
-
-def _log(beta: Any) -> Any:
-    return math.log(beta) if is_plain(beta) else ops.log(beta)

@@ -12,6 +12,7 @@ from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor, norm
 from graftax.optimizers.engine.settings import Rules, Settings
@@ -156,8 +157,8 @@ class Muon(Optimizer):
     ) -> tuple[Array, Mapping[str, Array]]:
         momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
         velocity = self.beta_2 * slots.velocity + (1 - self.beta_2) * gradient * gradient
-        corrected = momentum / (1 - self.beta_1**step.count)
-        root = divisor(velocity / (1 - self.beta_2**step.count))
+        corrected = momentum / bias_correction(self.beta_1, step.count)
+        root = divisor(velocity / bias_correction(self.beta_2, step.count))
         moved = value - step.learning_rate * corrected / (root + self.epsilon)
         return moved, {"momentum": momentum, "velocity": velocity}
 

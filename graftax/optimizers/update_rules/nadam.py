@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import is_plain
+from graftax.optimizers.engine.numbers import bias_correction, is_plain, log
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -86,8 +86,8 @@ class Nadam(Optimizer):
 
     def _factors(self, step: Step) -> tuple[Array, Array, Array]:
         t = step.count
-        ahead = self._momentum(t + 1) / (1 - self._product(t + 1))
-        return ahead, (1 - self._momentum(t)) / (1 - self._product(t)), 1 / (1 - self.beta_2**t)
+        ahead = self._momentum(t + 1) / self._correction(t + 1)
+        return ahead, (1 - self._momentum(t)) / self._correction(t), 1 / bias_correction(self.beta_2, t)
 
     def _momentum(self, t: Array) -> Array | float:
         """Compute ``u(t)``."""
@@ -95,11 +95,11 @@ class Nadam(Optimizer):
             self.beta_1 if self.momentum_decay is None else self.beta_1 * (1 - 0.5 * 0.96 ** (self.momentum_decay * t))
         )
 
-    def _product(self, t: Array) -> Array:
-        """Compute ``U(t)`` from t alone: the log of a factor is a power series; its terms sum to geometric series."""
-        if self.momentum_decay is None:
-            return self.beta_1**t
-        log = self.momentum_decay * math.log(0.96)
-        expm1 = math.expm1 if is_plain(log) else ops.expm1
-        series = [0.5**k / (k * -expm1(-k * log)) * ops.expm1(k * log * t) for k in range(1, 33)]
-        return self.beta_1**t * ops.exp(-ops.sum(ops.stack(series)))
+    def _correction(self, t: Array) -> Array:
+        """Compute ``1 - U(t)`` from t: the log of a factor is a power series; its terms sum to geometric series."""
+        if self.momentum_decay is None or (is_plain(self.beta_1) and not self.beta_1):
+            return bias_correction(self.beta_1, t)
+        rate = self.momentum_decay * math.log(0.96)
+        expm1 = math.expm1 if is_plain(rate) else ops.expm1
+        series = [0.5**k / (k * -expm1(-k * rate)) * ops.expm1(k * rate * t) for k in range(1, 33)]
+        return -ops.expm1(t * log(self.beta_1) - ops.sum(ops.stack(series)))

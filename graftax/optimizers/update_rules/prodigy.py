@@ -12,7 +12,7 @@ from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, FLAG, FRACTION, NOT
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import cast_to, is_plain, widest_dtype
+from graftax.optimizers.engine.numbers import bias_correction, cast_to, is_plain, widest_dtype
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.rule import RuleInput, RuleOutput, check_moving
@@ -146,7 +146,8 @@ class Prodigy(Optimizer):
         """Return what the rate is beside ``d``."""
         if not self.use_bias_correction:
             return step.learning_rate
-        return step.learning_rate * ops.sqrt(1 - self.beta_2**step.count) / (1 - self.beta_1**step.count)
+        first, second = (bias_correction(beta, step.count) for beta in (self.beta_1, self.beta_2))
+        return step.learning_rate * ops.sqrt(second) / first
 
     def _beta_3(self) -> float:
         return self.beta_2**0.5 if self.beta_3 is None else self.beta_3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction, log
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -91,10 +92,29 @@ class RAdam(Optimizer):
 
     def _rectification(self, step: Step) -> tuple[Array, Array, Array, Array | float]:
         t = step.count
-        root = ops.sqrt(1 - self.beta_2**t)
+        root = ops.sqrt(bias_correction(self.beta_2, t))
         last = 2 / (1 - self.beta_2) - 1
-        length = last - 2 * t * self.beta_2**t / (1 - self.beta_2**t)
+        length = _length(-log(self.beta_2), t)
         ratio = (length - 4) * (length - 2) * last / ((last - 4) * (last - 2) * length)
         epsilon = self.epsilon if self.epsilon_form == "torch" else self.epsilon * root
-        rate = step.learning_rate / (1 - self.beta_1**t)
+        rate = step.learning_rate / bias_correction(self.beta_1, t)
         return length > self.threshold, rate, ops.sqrt(ops.maximum(ratio, 0.0)) * root, epsilon
+
+
+def _length(decay: Any, t: Array) -> Array:
+    """Return ``last - 2 * t * beta_2**t / (1 - beta_2**t)``, with ``decay = -log(beta_2)``, to rounding.
+
+    As it stands, two numbers of about ``2 / decay`` leave one of about ``t``, which float32 loses for a beta_2 near 1.
+    With ``L(z) = coth(z / 2) - 2 / z`` it is ``L(decay) + t * (1 - L(decay * t))``.
+    """
+    z = decay * t
+    above = ops.maximum(z, 1.0)
+    far = 2 / above + 2 * ops.exp(-above) / ops.expm1(-above)
+    length: Array = _langevin(decay) + t * ops.where(z < 1, 1 - _langevin(ops.minimum(z, 1.0)), far)
+    return length
+
+
+def _langevin(z: Any) -> Any:
+    """Return ``coth(z / 2) - 2 / z`` for z up to 1, by its series."""
+    square = z * z
+    return z * (1 / 6 - square * (1 / 360 - square * (1 / 15120 - square * (1 / 604800 - square / 23950080))))

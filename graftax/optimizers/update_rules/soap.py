@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -110,8 +111,8 @@ class SOAP(Optimizer):
                 turned = cond(due, lambda a, b: ops.qr(ops.matmul(a, b))[0], lambda _, b: b, told, bases[side])
                 new |= {side: matrix, f"{side}_basis": turned}
         velocity = self.beta_2 * velocity + (1 - self.beta_2) * _turn(g, bases) ** 2
-        corrected = _turn(ops.reshape(momentum, shape), bases) / (1 - self.beta_1**step.count)
-        direction = corrected / ops.sqrt(velocity / (1 - self.beta_2**step.count) + self.epsilon)
+        corrected = _turn(ops.reshape(momentum, shape), bases) / bias_correction(self.beta_1, step.count)
+        direction = corrected / ops.sqrt(velocity / bias_correction(self.beta_2, step.count) + self.epsilon)
         back = _turn(direction, {side: ops.transpose(basis) for side, basis in bases.items()})
         new["velocity"] = ops.reshape(velocity, value.shape)
         return value - step.learning_rate * ops.reshape(back, value.shape), new

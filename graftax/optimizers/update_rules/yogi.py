@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import bias_correction
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -83,4 +84,4 @@ class Yogi(Optimizer):
         return value - step.learning_rate * move, {"momentum": momentum, "velocity": velocity}
 
     def _corrections(self, step: Step) -> tuple[Array, Array]:
-        return 1 / (1 - self.beta_1**step.count), 1 / (1 - self.beta_2**step.count)
+        return 1 / bias_correction(self.beta_1, step.count), 1 / bias_correction(self.beta_2, step.count)
