@@ -190,8 +190,9 @@ class Match:
 
     def _foresee_ways(self) -> None:
         """Let selectors know objects by paths through layers that will make an expression of them, as was saved."""
+        here = {way for place in self.graph.places for way in (place.path, *place.further)}
         for place, nodes in self.candidates.items():
-            saved = [way for node in nodes for way in self._ways_of(node)]
+            saved = [way for node in nodes for way in self._ways_of(node) if way not in here]
             place.further += tuple(ways_to_come(self.index, self.graph, saved))
 
     # --- what goes where ----------------------------------------------------------------------------------------------
