@@ -128,5 +128,9 @@ def _container(file: ForeignFile, path: str, names: Collection[str]) -> tuple[Ki
     told = file.facts.containers.get(path)
     if told is not None:
         return told.kind, {str(edge) for edge, _ in told.edges}
-    are_numbers = path not in file.facts.objects and all(name.isdecimal() and str(int(name)) == name for name in names)
+    are_numbers = path not in file.facts.objects and all(map(_is_index, names))
     return (Kind.LIST, names) if are_numbers else (Kind.DICT, ())
+
+
+def _is_index(name: str) -> bool:
+    return name.isdecimal() and len(name) < 10 and str(int(name)) == name
