@@ -12,7 +12,7 @@ from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, to_bytes
 from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.files import FileSystem, storage_error, write_all
-from graftax.checkpoint.header_facts import HEAD_KEY, KEY, Head, expressions_error, facts_of
+from graftax.checkpoint.header_facts import DTYPES_KEY, HEAD_KEY, KEY, Head, dtypes_to_text, expressions_error, facts_of
 from graftax.checkpoint.layout import Item, header
 from graftax.checkpoint.loading import load
 from graftax.checkpoint.places import place_of
@@ -59,6 +59,7 @@ def export(checkpoint: str | os.PathLike[str], path: str, subset: Subset) -> Exp
         said = {KEY: facts.to_text(), HEAD_KEY: Head(index.step, index.meta, random).to_text()}
         loaded = load(reader, tensors.values())
     arrays = {path: loaded[tensor] for path, tensor in tensors.items()}
+    said[DTYPES_KEY] = dtypes_to_text({path: (array.dtype.name, array.shape) for path, array in arrays.items()})
     if isinstance(place, RemoteStorage):
         with TemporaryDirectory() as folder:
             local = os.path.join(folder, os.path.basename(where))

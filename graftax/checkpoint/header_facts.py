@@ -13,14 +13,17 @@ from typing import Any, NamedTuple
 from graftax.checkpoint import values
 from graftax.checkpoint.damaged import corrupt_error
 from graftax.checkpoint.decode_records import node_record
+from graftax.checkpoint.dtypes import DTYPES
 from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.index import Index, Kind, NodeRecord
 from graftax.checkpoint.paths import node_paths
 from graftax.core.errors import ArgumentError, GraftaxError
+from graftax.core.typedefs import Shape
 from graftax.reparam.settings import is_same, text_of
 
 KEY = "graftax_objects"
 HEAD_KEY = "graftax_checkpoint"
+DTYPES_KEY = "graftax_dtypes"
 """The entries of the metadata."""
 _CONTAINERS = (Kind.LIST, Kind.TUPLE, Kind.DICT)
 _PLAIN: tuple[bool, str, dict[str, object]] = (True, "weight", {})
@@ -96,6 +99,39 @@ def head_from_text(text: str, file: str) -> Head:
     if not (step is None or type(step) is int) or type(meta) is not dict:
         raise damaged
     return Head(step, meta, random)
+
+
+def dtypes_to_text(dtypes: Mapping[str, tuple[str, Shape]]) -> str:
+    """Return as JSON which arrays have a dtype that other tools read as another one, such as complex numbers.
+
+    Args:
+        dtypes: The dtypes and shapes of all arrays by path.
+    """
+    return json.dumps({path: one for path, one in dtypes.items() if DTYPES[one[0]].layout != "plain"})
+
+
+def dtypes_from_text(text: str, file: str) -> dict[str, tuple[str, Shape]]:
+    """Return the dtypes and shapes that a header says, checked.
+
+    Raises:
+        CorruptMetadata: it is damaged or forged.
+    """
+    damaged = corrupt_error(f"{DTYPES_KEY} in the header of {file}", "it is no JSON of dtypes and shapes by path")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged from None
+    if type(found) is not dict:
+        raise damaged
+    dtypes = {}
+    for path, entry in found.items():
+        if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not str or entry[0] not in DTYPES:
+            raise damaged
+        dtype, shape = entry
+        if type(shape) is not list or len(shape) > 32 or not all(type(n) is int and 0 <= n < 1 << 63 for n in shape):
+            raise damaged
+        dtypes[path] = dtype, tuple(shape)
+    return dtypes
 
 
 def facts_of(index: Index, leaves: Collection[int] | None = None) -> Facts:

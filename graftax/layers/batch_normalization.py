@@ -185,7 +185,9 @@ class BatchNormalization(ScaleAndShift):
         rate = ops.where(count > 0, 1 - self.momentum, 0)  # what has no value in this batch stays
         for moving, new in ((self.moving_mean, mean), (self.moving_variance, kept)):
             old = ops.cast(moving, x.dtype)
-            moving.assign(ops.stop_gradient(ops.cast(old + (new - old) * rate, moving.dtype)))
+            # with a small momentum, a difference from the old one would leave the rounding of that
+            nearer = old + (new - old) * rate if self.momentum >= 0.5 else old * (1 - rate) + new * rate
+            moving.assign(ops.stop_gradient(ops.cast(nearer, moving.dtype)))
         return mean, variance
 
     def _named_axes(self) -> tuple[str, ...]:

@@ -135,6 +135,9 @@ class Wired(Layer):
         graph = self._gx_graph
         return [] if graph is None else [self.layers[number] for number in order_by_depth(graph)]
 
+    def _gx_makes_list(self) -> bool:
+        return self._gx_in_a_row or self._gx_graph is not None
+
     @property
     def _gx_has_call(self) -> bool:
         """Return whether the class defines ``call``, or there is a graph."""

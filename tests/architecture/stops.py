@@ -2,8 +2,9 @@
 
 A stop is a function of the package that gets the value, by itself or inside of what it is given, and that either hands
 it on (its result has it, or what was computed from it) or is under way when the value arrives. What only looks at a
-value and returns without it, a check for example, is none. Functions of `graftax.ops` and of the backends compute with
-values: they are where a value is used, and no stop on its way. A return is a step back into a file that it has left.
+value and returns without it, a check for example, is none. Functions of `graftax.ops`, of the backends, and those that
+rules of optimizers compute averages and roots with, compute with values: they are where a value is used, and no stop on
+its way. A return is a step back into a file that it has left.
 """
 
 import sys
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 
 from tests.architecture.plan import PACKAGE
 
-COMPUTING = (str(PACKAGE / "ops"), str(PACKAGE / "backend"))
+ENGINE = PACKAGE / "optimizers" / "engine"
+COMPUTING = tuple(map(str, (PACKAGE / "ops", PACKAGE / "backend", ENGINE / "numbers.py", ENGINE / "roots.py")))
 _DEPTH = 4
 
 

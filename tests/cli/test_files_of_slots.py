@@ -1,11 +1,16 @@
 """A file for other tools has the slots of optimizers, and makes a checkpoint again that a run goes on from."""
 
+import jax
 import numpy as np
 import pytest
 
 import graftax as gx
 from graftax import ops
+from graftax.backend.host import host_dtype
+from graftax.checkpoint import export
+from graftax.checkpoint.dtypes import DTYPES
 from graftax.cli.main import main
+from graftax.core.errors import CorruptMetadata
 
 X = np.random.default_rng(0).normal(size=(16, 6)).astype("float32")
 OPTIMIZERS = {
@@ -118,3 +123,36 @@ def test_lists_and_dicts_come_back(suffix, mode, tmp_path, capsys):
     capsys.readouterr()
     if suffix == ".safetensors":  # whose header has the kinds
         assert main(["ckpt", "diff", str(tmp_path / "it"), back]) == 0, capsys.readouterr().out
+
+
+def test_all_dtypes_come_back(tmp_path, capsys):
+    """Other tools see complex numbers as pairs, and numbers of 4 bits as bytes; the header says what they are."""
+    m = {}
+    for name in DTYPES:
+        values = np.array([0, 1, 1], host_dtype(name)).reshape(3, 1)
+        with jax.enable_x64(name.endswith(("64", "128"))):
+            m[name] = gx.Variable(values, trainable=False, role="state")
+    gx.Checkpoint(m=m).save(tmp_path / "it")
+    file, back = str(tmp_path / "it.safetensors"), str(tmp_path / "back")
+    assert main(["ckpt", "convert", str(tmp_path / "it"), "--to", file]) == 0
+    assert main(["ckpt", "convert", file, "--to", back]) == 0
+    capsys.readouterr()
+    assert main(["ckpt", "diff", str(tmp_path / "it"), back]) == 0, capsys.readouterr().out
+    with gx.checkpoint.read(back) as arrays:
+        for name in DTYPES:
+            found = np.array(arrays[f"m/{name}"])
+            assert (found.dtype.name, found.shape) == (name, (3, 1))
+            wanted = np.array([0, 1, 1], host_dtype(name))
+            np.testing.assert_array_equal(found.astype(complex).ravel(), wanted.astype(complex))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"m/z": 3}', '{"m/z": ["complex64", [7]]}', '{"m/z": ["int4", [1, 2]]}',
+                                  '{"m/z": ["text", [1]]}', '{"m/z": ["complex64", [-1]]}'])  # fmt: skip
+def test_forged_dtypes_are_refused(text, tmp_path):
+    gx.Checkpoint(m={"z": gx.Variable(np.array([1 + 2j], "complex64"), trainable=False)}).save(tmp_path / "it")
+    file = str(tmp_path / "it.safetensors")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "dtypes_to_text", lambda dtypes: text)
+        assert main(["ckpt", "convert", str(tmp_path / "it"), "--to", file]) == 0
+    with pytest.raises(CorruptMetadata, match=r"graftax_dtypes|its header says"):
+        gx.checkpoint.load_foreign(file, gx.layers.Dense(1))

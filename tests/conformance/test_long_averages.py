@@ -1,4 +1,4 @@
-"""Optimizers whose averages are long: float32 has 0.9999 with an error that is not small beside what is left to 1."""
+"""Averages that are long, or forget at once: float32 loses what a formula takes away from what is as large."""
 
 import inspect
 from decimal import Decimal, getcontext
@@ -23,12 +23,15 @@ AVERAGES = [
 ]
 
 
-def moved(kind, argument, beta, dtype):
+FALLING = GRADIENTS * np.float32([1, 1e-4, 1e-4, 1e-4, 1e-4, 3e-4, 1e-4, 1e-4]).reshape(8, 1, 1)
+
+
+def moved(kind, argument, beta, dtype, gradients=GRADIENTS):
     """Return how far a weight goes in some updates."""
     optimizer = kind(0.01, **{argument: beta})
     start = np.linspace(1.0, 2.0, 6).reshape(3, 2)
     weight = gx.Variable(start, dtype=dtype)
-    for gradient in GRADIENTS:
+    for gradient in gradients:
         optimizer.apply([gradient.astype(dtype)], [weight])
     return weight.numpy().astype("float64") - start
 
@@ -43,6 +46,31 @@ def test_float32_moves_as_far_as_float64(name, argument, beta):
     assert np.abs(wide).max() > 0
     atol = 1e-3 if name == "SOAP" else 2e-6  # it rotates, and rounds the angles
     np.testing.assert_allclose(narrow, wide, rtol=1e-4, atol=atol)
+
+
+SHORT = [(name, argument) for name, argument in AVERAGES if KINDS[name].arguments[argument] is FRACTION]
+
+
+@pytest.mark.in_turn(8, broad=40)
+@pytest.mark.parametrize("beta", [0.0, 0.001, 0.3])
+@pytest.mark.parametrize(("name", "argument"), SHORT)
+def test_small_gradients_after_a_large_one(name, argument, beta):
+    narrow = moved(KINDS[name], argument, beta, "float32", FALLING)
+    with jax.enable_x64(True):
+        wide = moved(KINDS[name], argument, beta, "float64", FALLING)
+    atol = 1e-3 if name == "SOAP" else 2e-6
+    np.testing.assert_allclose(narrow, wide, rtol=1e-4, atol=atol)
+
+
+def test_averages_of_a_batch_normalization():
+    x = np.random.default_rng(0).normal(size=(64, 3)).astype("float32") * 1e-4
+    for momentum in (0.0, 0.01):
+        layer = gx.layers.BatchNormalization(momentum=momentum)
+        for _ in range(4):
+            layer(x, training=True)
+        wanted = x.astype("float64").var(0)
+        kept = momentum**4
+        np.testing.assert_allclose(layer.moving_variance, kept + (1 - kept) * wanted, rtol=1e-5)
 
 
 def test_there_are_averages():

@@ -20,7 +20,6 @@ from graftax.checkpoint.foreign.name_map import (
     split_groups,
     split_units,
 )
-from graftax.checkpoint.foreign.naming import components_of_path
 from graftax.checkpoint.foreign.numbering import Counting
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.pairing import Pairing
@@ -157,7 +156,7 @@ class _Loading:
         self._file = file
         self._report = report
         self._source = SOURCES[report.source]
-        sides = Units(module, self._source.rules, self._source.channels_first, self._source.by_depth)
+        sides = Units(module, self._source)
         self._modules = sides.modules
         self._units = sides.units
         self._wanted_parts = sides.wanted_parts(subset)
@@ -165,7 +164,7 @@ class _Loading:
         report.notes = file.notes
         takes_apart = any(type(node).__name__ == "MultiHeadAttention" for _, node in sides.modules)
         groups, ignored = self._source.groups(file, takes_apart)
-        self._groups = take_apart(groups, [unit.path for unit in self._units if not unit.kind])
+        self._groups = take_apart(groups, [unit for unit in self._units if not unit.kind])
         self._left_out = [LeftOut(name, reason) for name, reason in ignored.items()]
         self._parts = [one for one in self._left_out if file.facts.holder_of(one.name) is not None]
         self._names: Mapping[str, str] = {}
@@ -218,8 +217,8 @@ class _Loading:
         found = pairing.pair(named_units(self._pairs.units), named_groups(twins))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]
-        ours = {id(unit): components_of_path(unit.path) for unit in units}
-        theirs = {components_of_path(group.name.replace(".", "/")): group for group in groups}
+        ours = {id(unit): unit.components() for unit in units}
+        theirs = {tuple(group.name.replace(".", "/").split("/")): group for group in groups}
         counts = Counting(ours.values(), theirs)
         taken, was = self._pairs.taken(), len(self._pairs.units)
         for unit in list(self._pairs.units):
@@ -331,7 +330,7 @@ class _Loading:
         for unit in missing:
             able = [group.name for group in unused if fit_unit(unit, group)]
             below = {name.partition(".")[0]: tuple(name.split(".")[1:]) for name in able}
-            if len(below) > 1 and set(below.values()) == {components_of_path(unit.path)}:  # such as an average
+            if len(below) > 1 and set(below.values()) == {unit.components()}:  # such as an average
                 return f'names={{"": {able[0].partition(".")[0]!r}}}, mode="cover", for that part of the file'
             if not unit.kind and not able:
                 shape = tuple(unit.parts[0].variable.shape)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graftax.checkpoint.foreign.naming import components_of_names, components_of_paths
+from graftax.checkpoint.foreign.naming import components_of_names, with_synonyms
 from graftax.checkpoint.foreign.pairs import Groups, Units
 from graftax.checkpoint.foreign.unit import Group, Part, Unit
 from graftax.checkpoint.nearest import nearest
@@ -101,7 +101,9 @@ def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:
         alone = [part for part in unit.parts if part.path in single and part.path != unit.path]
         apart = {part.path for part in alone}
         rest = [part for part in unit.parts if part.path not in apart]
-        found += [Unit(part.path, (), "", [_of_one_array(part)], unit.is_wanted) for part in alone]
+        found += [
+            Unit(part.path, (), "", [_of_one_array(part)], unit.is_wanted, unnamed=unit.unnamed) for part in alone
+        ]
         if rest:
             found.append(replace(unit, parts=rest, leaves_some=bool(alone)))
     return found
@@ -132,7 +134,7 @@ def rest_of(name: str, prefix: str) -> str:
 
 def named_units(units: list[Unit], prefix: str = "") -> Units:
     """Return units with the rest of their paths after a prefix."""
-    paths = components_of_paths([rest_of(unit.path, prefix) for unit in units])
+    paths = with_synonyms([unit.components(prefix) for unit in units])
     return list(zip(paths, units, strict=True))
 
 

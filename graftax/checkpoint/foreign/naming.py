@@ -40,29 +40,13 @@ _OUTPUTS = ("out_proj", "o_proj", "c_proj", "proj", "output_dense", "out", "to_o
 """What tells the projections of queries, keys and values apart, and names of that of the output beside them."""
 
 
-def components_of_path(path: str) -> Components:
-    """Return the components of a path, without the ``layers`` of a Sequential before a number."""
-    if not path:
-        return ()
-    parts = path.split("/")
-    return tuple(
-        part
-        for part, after in zip(parts, [*parts[1:], ""], strict=True)
-        if not (part == "layers" and after.isdecimal())
-    )
-
-
-def components_of_paths(paths: Sequence[str]) -> list[Components]:
-    """Return paths of the program as components, with synonyms replaced."""
-    return _with_synonyms([components_of_path(path) for path in paths])
-
-
 def components_of_names(names: Sequence[str]) -> list[Components]:
     """Return names of a file as components, with synonyms replaced."""
-    return _with_synonyms([tuple(re.split(r"[./]", name)) if name else () for name in names])
+    return with_synonyms([tuple(re.split(r"[./]", name)) if name else () for name in names])
 
 
-def _with_synonyms(found: list[Components]) -> list[Components]:
+def with_synonyms(found: list[Components]) -> list[Components]:
+    """Return names of one side with those parts replaced that have another meaning beside each other."""
     beside: dict[Components, set[str]] = {}
     for parts in found:
         for i, part in enumerate(parts):

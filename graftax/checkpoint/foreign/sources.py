@@ -20,18 +20,23 @@ Grouped = tuple[list[Group], dict[str, str]]
 
 
 class Source(NamedTuple):
-    """A library: rules by class of layer, and how its arrays are grouped, named and ordered."""
+    """A library: rules by class of layer, and how its arrays are grouped, named and ordered.
+
+    ``by_depth`` is True where the layers of a graph are in the order of their distance from its outputs, and
+    ``names_lists`` False where a list ``layers`` of a user's class is not in the names.
+    """
 
     rules: Mapping[str, Rule]
     groups: Callable[[ForeignFile, bool], Grouped]
     channels_first: bool = False
     by_name: bool = False
     by_depth: bool = False
+    names_lists: bool = True
 
 
 SOURCES = {
     "torch": Source(torch.RULES, torch_groups, channels_first=True),
-    "keras": Source(keras.RULES, lambda file, _: keras_groups(file), by_depth=True),
+    "keras": Source(keras.RULES, lambda file, _: keras_groups(file), by_depth=True, names_lists=False),
     "flax": Source(flax.RULES, lambda file, _: flax_groups(file)),
     "graftax": Source({}, lambda file, _: own_groups(file), by_name=True),
 }

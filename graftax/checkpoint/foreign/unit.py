@@ -12,7 +12,7 @@ import numpy as np
 
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.foreign.foreign_array import ForeignArray
-from graftax.checkpoint.foreign.naming import Components, components_of_names, components_of_path
+from graftax.checkpoint.foreign.naming import Components, components_of_names
 from graftax.checkpoint.foreign.numbering import stem_of
 from graftax.core.typedefs import Shape
 from graftax.variables.variable import Variable
@@ -56,6 +56,7 @@ class Unit:
         is_wanted: Whether any of them is selected.
         leaves_some: Whether a group may have more arrays than it needs, since a name map gives some to other units.
         goes_backwards: Whether a recurrent layer goes through a sequence from its end; None for other layers.
+        unnamed: The places of parts of the path that nobody has named: ``layers`` of a Sequential. Defaults to none.
     """
 
     path: str
@@ -65,6 +66,13 @@ class Unit:
     is_wanted: bool = True
     leaves_some: bool = False
     goes_backwards: bool | None = None
+    unnamed: frozenset[int] = frozenset()
+
+    def components(self, prefix: str = "") -> Components:
+        """Return the parts of the path after a prefix, without those that nobody has named."""
+        parts = self.path.split("/") if self.path else []
+        first = len(prefix.split("/")) if prefix else 0
+        return tuple(part for place, part in enumerate(parts) if place >= first and place not in self.unnamed)
 
     def shapes(self) -> str:
         """Return the shapes that it needs, for messages."""
@@ -99,16 +107,16 @@ class Group:
         return ", ".join(f"{name or 'array'} {array.shape}" for name, array in self.arrays.items())
 
 
-def take_apart(groups: Sequence[Group], paths: Sequence[str]) -> list[Group]:
+def take_apart(groups: Sequence[Group], units: Sequence[Unit]) -> list[Group]:
     """Return the groups, each array by itself where all of a group are Variables of a layer that no rule knows.
 
     Such a layer may call its Variables ``weight`` and ``bias``, as layers of the other library do.
 
     Args:
         groups: The groups of the file.
-        paths: The paths of the Variables that no rule knows.
+        units: The Variables that no rule knows.
     """
-    known = {components_of_path(path) for path in paths}
+    known = {unit.components() for unit in units}
     found: list[Group] = []
     for group in groups:
         names = {key: array.name for key, array in group.arrays.items() if key}

@@ -8,7 +8,9 @@ from typing import Any
 from graftax.checkpoint.foreign.flattening import Flattening
 from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.rules.layouts import single_choice
-from graftax.checkpoint.foreign.unit import Part, Rule, Unit
+from graftax.checkpoint.foreign.sources import Source
+from graftax.checkpoint.foreign.unit import Part, Unit
+from graftax.checkpoint.paths import join
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.core.errors import NotBuiltError, StateError
 from graftax.reparam.base import Reparam
@@ -24,16 +26,14 @@ class Units:
 
     Args:
         module: The module to load.
-        rules: The rules of the library that wrote the file.
-        channels_first: Whether that library flattens channels first.
-        by_depth: Whether that library orders the layers of a graph by their distance from its outputs.
+        source: The library that wrote the file.
 
     Raises:
         NotBuiltError: some layers have no weights yet.
         StateError: a weight is an expression.
     """
 
-    def __init__(self, module: Module, rules: Mapping[str, Rule], channels_first: bool, by_depth: bool) -> None:
+    def __init__(self, module: Module, source: Source) -> None:
         found = [("/".join(map(str, edges)), node) for edges, node in walk_with_edges(module)]
         self.modules = [(path, node) for path, node in found if isinstance(node, Module)]
         unbuilt = [path or "the module" for path, node in self.modules if node._gx_lacks_weights]
@@ -44,8 +44,10 @@ class Units:
                 "model(example) before, or model.build((None, ...)); layer.build((None, ...)) for a layer that the "
                 "call of the model does not use",
             )
-        self._flattening = Flattening(module) if channels_first else None
-        self._rules = rules
+        self._flattening = Flattening(module) if source.channels_first else None
+        self._source = source
+        makers = {path for path, node in self.modules if node._gx_makes_list() or not source.names_lists}
+        self._made_lists = frozenset() if source.by_name else frozenset(join(path, "layers") for path in makers)
         self.units: list[Unit] = []
         self.kept: list[str] = []
         held: dict[int, list[tuple[str, Variable]]] = {}
@@ -55,7 +57,7 @@ class Units:
         paths = {id(node): path for path, node in self.modules}
         for variables in held.values():
             self._add(paths, variables)
-        if by_depth:
+        if source.by_depth:
             places = {id(node): place for place, node in enumerate(_by_depth(module))}
             self.units.sort(key=lambda unit: places[id(unit.parts[0].variable._gx_owner)])
 
@@ -84,7 +86,7 @@ class Units:
 
     def _add(self, paths: Mapping[int, str], variables: list[tuple[str, Variable]]) -> None:
         layer: Any = variables[0][1]._gx_owner
-        rule = rule_of(layer, self._rules)
+        rule = rule_of(layer, self._source.rules)
         choices = {} if rule is None else rule(layer)
         variables = [
             (path, one)
@@ -110,12 +112,20 @@ class Units:
             elif variable.role == "state" and rule is not None:
                 self.kept.append(path)
             else:
-                self.units.append(Unit(path, (), "", [Part(variable, path, single_choice(""))]))
+                self.units.append(
+                    Unit(path, (), "", [Part(variable, path, single_choice(""))], unnamed=self._unnamed(path))
+                )
         if parts:
             kind = tuple(snake_case(base.__name__) for base in type(layer).__mro__)
             label = layer._gx_name or ""
             where = paths.get(id(layer), parts[0].path.rpartition("/")[0])
-            self.units.append(Unit(where, kind, label, parts, goes_backwards=_direction_of(layer)))
+            way, unnamed = _direction_of(layer), self._unnamed(where)
+            self.units.append(Unit(where, kind, label, parts, goes_backwards=way, unnamed=unnamed))
+
+    def _unnamed(self, path: str) -> frozenset[int]:
+        parts = path.split("/")
+        lists = ("/".join(parts[: place + 1]) for place in range(len(parts) - 1))
+        return frozenset(place for place, above in enumerate(lists) if above in self._made_lists)
 
 
 def _direction_of(layer: Any) -> bool | None:

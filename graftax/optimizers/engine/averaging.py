@@ -12,7 +12,7 @@ from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, moving_average, number
 from graftax.optimizers.engine.slot import Slot
 from graftax.variables.graph.following import Follower, follow, followers
 from graftax.variables.graph.module import structure
@@ -97,7 +97,7 @@ class Averaging(SlotKeeper):
             if (average := state.slots.get(SLOT)) is None:
                 continue
             value = cast_to(variable._gx_stored, average.dtype)
-            nearer = average.value + (1 - number(self.ema_momentum, average.dtype)) * (value - average.value)
+            nearer = moving_average(number(self.ema_momentum, average.dtype), average.value, value)
             # also where the update is differentiated
             average.assign(ops.stop_gradient(ops.where(first, value, nearer)))
         self.averaged_updates.assign_add(1)

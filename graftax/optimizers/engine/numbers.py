@@ -51,6 +51,23 @@ def identity(setting: object) -> Hashable:
     return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))
 
 
+def moving_average(beta: Any, before: Array, value: Array) -> Array:
+    """Return ``beta * before + (1 - beta) * value``, to rounding for a beta near 0 and for one near 1.
+
+    As it stands, float32 rounds a beta near 1 and ``1 - beta`` such that their sum is not 1, which it is in ``before +
+    (1 - beta) * (value - before)``. But for a small beta that takes nearly all of ``before`` away again, and leaves its
+    rounding: after a large gradient, the square of a small one would be lost in it.
+
+    Args:
+        beta: How much is kept, in [0, 1].
+        before: The average so far.
+        value: What is averaged now.
+    """
+    is_long = is_plain(beta) and beta >= 0.5
+    average: Array = before + (1 - beta) * (value - before) if is_long else beta * before + (1 - beta) * value
+    return average
+
+
 def bias_correction(beta: Any, count: Array) -> Array:
     """Return ``1 - beta**count``, by which an average is divided after so many updates.
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Unpack
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -75,9 +75,9 @@ class AdaBelief(Optimizer):
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2 = step.once(self._corrections)
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
         distance = gradient - momentum
-        surprise = self.beta_2 * slots.surprise + (1 - self.beta_2) * distance * distance + self.epsilon_root
+        surprise = moving_average(self.beta_2, slots.surprise, distance * distance) + self.epsilon_root
         move = momentum * correction_1 / (divisor(surprise * correction_2) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "surprise": surprise}
 

@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -64,7 +65,7 @@ class Adadelta(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
-        squares = self.rho * slots.squares + (1 - self.rho) * gradient * gradient
+        squares = moving_average(self.rho, slots.squares, gradient * gradient)
         move = ops.sqrt(slots.steps + self.epsilon) / ops.sqrt(squares + self.epsilon) * gradient
-        steps = self.rho * slots.steps + (1 - self.rho) * move * move
+        steps = moving_average(self.rho, slots.steps, move * move)
         return value - step.learning_rate * move, {"squares": squares, "steps": steps}

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -85,8 +85,8 @@ class Adam(Optimizer):
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         rate, epsilon = step.once(self._rate_and_epsilon)
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
-        velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         new = {"momentum": momentum, "velocity": velocity}
         if self.amsgrad:
             new["velocity_hat"] = velocity = ops.maximum(slots.velocity_hat, velocity)

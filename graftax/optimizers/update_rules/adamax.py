@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -78,7 +78,7 @@ class Adamax(Optimizer):
         """Compute the new value of a variable, and of its slots."""
         rate = step.once(self._corrected_rate)
         added, inside = (self.epsilon, 0.0) if self.epsilon_form == "keras" else (0.0, self.epsilon)
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
         largest = ops.maximum(self.beta_2 * slots.largest, ops.abs(gradient) + inside)
         return value - rate * momentum / (largest + added), {"momentum": momentum, "largest": largest}
 

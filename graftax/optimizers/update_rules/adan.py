@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -77,10 +77,10 @@ class Adan(Optimizer):
         has_one = ops.logical_and(step.count > 1, slots.square >= 0)
         difference = ops.where(has_one, gradient - slots.gradient, 0.0)
         ahead = gradient + self.beta_2 * difference
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
-        change = slots.change + (1 - self.beta_2) * (difference - slots.change)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        change = moving_average(self.beta_2, slots.change, difference)
         before = ops.maximum(slots.square, 0.0)
-        square = before + (1 - self.beta_3) * (ahead * ahead - before)
+        square = moving_average(self.beta_3, before, ahead * ahead)
         move = momentum * correction_1 + self.beta_2 * change * correction_2
         new = value - step.learning_rate * move / (divisor(square * correction_3) + self.epsilon)
         return new, {"momentum": momentum, "change": change, "square": square, "gradient": gradient}

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, INSIDE, NOT_NEGATIVE, WHOLE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, log
+from graftax.optimizers.engine.numbers import bias_correction, log, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -87,9 +87,9 @@ class AdEMAMix(Optimizer):
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2, alpha, beta_3 = step.once(self._warm)
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
-        slow = slots.slow + (1 - beta_3) * (gradient - slots.slow)
-        velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        slow = moving_average(beta_3, slots.slow, gradient)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         move = (momentum * correction_1 + alpha * slow) / (divisor(velocity * correction_2) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "slow": slow, "velocity": velocity}
 

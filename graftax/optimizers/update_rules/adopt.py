@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -79,8 +80,8 @@ class ADOPT(Optimizer):
         normal = gradient / ops.maximum(divisor(slots.velocity), self.epsilon)
         if self.clipping:
             normal = ops.clip(normal, -limit, limit)
-        momentum = ops.where(first, slots.momentum, self.beta_1 * slots.momentum + (1 - self.beta_1) * normal)
-        velocity = ops.where(first, square, self.beta_2 * slots.velocity + (1 - self.beta_2) * square)
+        momentum = ops.where(first, slots.momentum, moving_average(self.beta_1, slots.momentum, normal))
+        velocity = ops.where(first, square, moving_average(self.beta_2, slots.velocity, square))
         new = ops.where(first, value, value - step.learning_rate * momentum)
         return new, {"momentum": momentum, "velocity": velocity}
 

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor, norm
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -68,8 +68,8 @@ class LAMB(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
-        momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
-        velocity = self.beta_2 * slots.velocity + (1 - self.beta_2) * gradient * gradient
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         corrected = momentum / bias_correction(self.beta_1, step.count)
         root = divisor(velocity / bias_correction(self.beta_2, step.count))
         direction = corrected / (root + self.epsilon) + step.weight_decay * value

@@ -12,7 +12,7 @@ from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor, norm
 from graftax.optimizers.engine.settings import Rules, Settings
@@ -144,8 +144,8 @@ class Muon(Optimizer):
         """Compute the new value of a variable, and of its slots."""
         if "velocity" in vars(slots):
             return self._adamw_step(gradient, value, slots, step)
-        momentum = self.momentum * slots.momentum + (1 - self.momentum) * gradient
-        ahead = self.momentum * momentum + (1 - self.momentum) * gradient if self.nesterov else momentum
+        momentum = moving_average(self.momentum, slots.momentum, gradient)
+        ahead = moving_average(self.momentum, momentum, gradient) if self.nesterov else momentum
         matrix = ops.reshape(ahead, (-1, value.shape[-1]))
         rows, columns = matrix.shape
         scale = max(1, columns / rows) ** 0.5 if self.scale == "shape" else 0.2 * max(rows, columns) ** 0.5
@@ -155,8 +155,8 @@ class Muon(Optimizer):
     def _adamw_step(
         self, gradient: Array, value: Array, slots: SlotValues, step: Step
     ) -> tuple[Array, Mapping[str, Array]]:
-        momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
-        velocity = self.beta_2 * slots.velocity + (1 - self.beta_2) * gradient * gradient
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         corrected = momentum / bias_correction(self.beta_1, step.count)
         root = divisor(velocity / bias_correction(self.beta_2, step.count))
         moved = value - step.learning_rate * corrected / (root + self.epsilon)

@@ -10,7 +10,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, is_plain, log
+from graftax.optimizers.engine.numbers import bias_correction, is_plain, log, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -79,8 +79,8 @@ class Nadam(Optimizer):
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         ahead, now, correction = step.once(self._factors)
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
-        velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         move = (ahead * momentum + now * gradient) / (divisor(velocity * correction) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "velocity": velocity}
 

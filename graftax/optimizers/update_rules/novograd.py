@@ -9,6 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
+from graftax.optimizers.engine.numbers import moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -68,7 +69,7 @@ class Novograd(Optimizer):
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         square = ops.sum(gradient * gradient)
-        average = self.beta_2 * slots.velocity + (1 - self.beta_2) * square
+        average = moving_average(self.beta_2, slots.velocity, square)
         first = ops.logical_or(step.iterations < 1, slots.velocity < 0)
         velocity = ops.where(first, square, average)
         direction = gradient / (divisor(velocity) + self.epsilon) + step.weight_decay * value

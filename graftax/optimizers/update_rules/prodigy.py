@@ -12,7 +12,7 @@ from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, FLAG, FRACTION, NOT
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, cast_to, is_plain, widest_dtype
+from graftax.optimizers.engine.numbers import bias_correction, cast_to, is_plain, moving_average, widest_dtype
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.rule import RuleInput, RuleOutput, check_moving
@@ -134,8 +134,8 @@ class Prodigy(Optimizer):
         rate, weight, scaled, slots = d * inputs.step.once(self._factor), d / self.d0, d * inputs.gradient, inputs.slots
         start = ops.where(inputs.step.iterations < 1, inputs.value, slots.start)  # values may have been loaded since
         new = {
-            "momentum": slots.momentum + (1 - self.beta_1) * (scaled - slots.momentum),
-            "velocity": slots.velocity + (1 - self.beta_2) * (scaled * scaled - slots.velocity),
+            "momentum": moving_average(self.beta_1, slots.momentum, scaled),
+            "velocity": moving_average(self.beta_2, slots.velocity, scaled * scaled),
             "gradient_sum": self._beta_3() * slots.gradient_sum
             + weight * (d if self.safeguard_warmup else rate) * inputs.gradient,
             "start": start,

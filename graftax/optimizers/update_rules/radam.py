@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import ABOVE_06, AT_LEAST_FOUR, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, log
+from graftax.optimizers.engine.numbers import bias_correction, log, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -84,8 +84,8 @@ class RAdam(Optimizer):
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
         known, rate, rectified, epsilon = step.once(self._rectification)
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
-        velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         move = rate * momentum
         adaptive = move * rectified / (divisor(velocity) + epsilon)
         return value - ops.where(known, adaptive, move), {"momentum": momentum, "velocity": velocity}

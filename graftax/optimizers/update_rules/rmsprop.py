@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import is_on
+from graftax.optimizers.engine.numbers import is_on, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -91,10 +91,10 @@ class RMSprop(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
-        new = {"velocity": self.rho * slots.velocity + (1 - self.rho) * gradient * gradient}
+        new = {"velocity": moving_average(self.rho, slots.velocity, gradient * gradient)}
         variance = new["velocity"]
         if self.centered:
-            new["average"] = average = self.rho * slots.average + (1 - self.rho) * gradient
+            new["average"] = average = moving_average(self.rho, slots.average, gradient)
             variance = ops.maximum(variance - average * average, 0.0)  # rounding may go below
         inside = self.epsilon_form == "keras"
         root = ops.sqrt(variance + self.epsilon) if inside else divisor(variance) + self.epsilon

@@ -13,7 +13,7 @@ from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHO
 from graftax.optimizers.engine import learning_rate as rates
 from graftax.optimizers.engine.averaging import slot_for, two_averages
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, cast_to, widest_dtype
+from graftax.optimizers.engine.numbers import bias_correction, cast_to, moving_average, widest_dtype
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -243,6 +243,6 @@ class ScheduleFreeAdamW(ScheduleFree):
         return rate * ops.sqrt(bias_correction(self.beta_2, count)) if self.correction == "rate" else rate
 
     def _direction(self, gradient: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
-        velocity = slots.velocity + (1 - self.beta_2) * (gradient * gradient - slots.velocity)
+        velocity = moving_average(self.beta_2, slots.velocity, gradient * gradient)
         square = velocity / bias_correction(self.beta_2, step.count) if self.correction == "root" else velocity
         return gradient / (divisor(square) + self.epsilon), {"velocity": velocity}

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import is_on
+from graftax.optimizers.engine.numbers import is_on, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -69,7 +69,7 @@ class SM3(Optimizer):
         seen = velocity > 0
         direction = ops.where(seen, gradient / ops.sqrt(ops.where(seen, velocity, ops.ones_like(velocity))), gradient)
         if is_on(self.momentum):
-            direction = self.momentum * slots.momentum + (1 - self.momentum) * direction
+            direction = moving_average(self.momentum, slots.momentum, direction)
             new["momentum"] = direction
         return value - step.learning_rate * direction, new
 

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
@@ -98,19 +98,19 @@ class SOAP(Optimizer):
         """Compute the new value of a variable, and of its slots."""
         shape = (-1, value.shape[-1]) if value.ndim >= 2 else (1, -1)
         g, velocity = ops.reshape(gradient, shape), ops.reshape(slots.velocity, shape)
-        momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
         new, bases = {"momentum": momentum}, {}
         for side, rows in (("left", g), ("right", ops.transpose(g))):
             if side in vars(slots):
                 before, basis = getattr(slots, side), getattr(slots, f"{side}_basis")
-                matrix = self.beta_2 * before + (1 - self.beta_2) * ops.matmul(rows, ops.transpose(rows))
+                matrix = moving_average(self.beta_2, before, ops.matmul(rows, ops.transpose(rows)))
                 told, kept = ops.stop_gradient(matrix), ops.stop_gradient(basis)
                 unknown = ops.all(ops.equal(before, 0))
                 bases[side] = cond(unknown, lambda a, _: ops.flip(ops.eigh(a)[1], 1), lambda _, b: b, told, kept)
                 due = ops.equal((step.iterations + 1) % self.update_every, 0)
                 turned = cond(due, lambda a, b: ops.qr(ops.matmul(a, b))[0], lambda _, b: b, told, bases[side])
                 new |= {side: matrix, f"{side}_basis": turned}
-        velocity = self.beta_2 * velocity + (1 - self.beta_2) * _turn(g, bases) ** 2
+        velocity = moving_average(self.beta_2, velocity, _turn(g, bases) ** 2)
         corrected = _turn(ops.reshape(momentum, shape), bases) / bias_correction(self.beta_1, step.count)
         direction = corrected / ops.sqrt(velocity / bias_correction(self.beta_2, step.count) + self.epsilon)
         back = _turn(direction, {side: ops.transpose(basis) for side, basis in bases.items()})

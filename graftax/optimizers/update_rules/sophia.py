@@ -12,7 +12,7 @@ from graftax.core.wrapping import wraps
 from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import cast_to
+from graftax.optimizers.engine.numbers import cast_to, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.reached import differentiate_reached
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -105,7 +105,7 @@ class Sophia(Optimizer):
 
     def update(self, gradient: Array, value: Array, slots: SlotValues, step: Step) -> tuple[Array, Mapping[str, Array]]:
         """Compute the new value of a variable, and of its slots."""
-        momentum = self.beta_1 * slots.momentum + (1 - self.beta_1) * gradient
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
         ratio = momentum / ops.maximum(self.gamma * slots.hessian, self.epsilon)
         new = value - step.learning_rate * ops.clip(ratio, -1.0, 1.0)
         return new, {"momentum": momentum, "hessian": slots.hessian}
@@ -135,7 +135,7 @@ class Sophia(Optimizer):
         for variable, u, product in zip(wrt, noise, grad(slope_along, wrt=wrt)(), strict=True):
             slot = self._gx_slots.state(variable).slots["hessian"]
             estimate = cast_to(u, slot.dtype) * cast_to(product, slot.dtype)
-            slot.assign(self.beta_2 * slot.value + (1 - self.beta_2) * estimate)
+            slot.assign(moving_average(self.beta_2, slot.value, estimate))
 
     @door
     def minimize(self, loss_fn: Callable[[], Any], variables: Variables, has_aux: bool = False) -> Any:

@@ -9,7 +9,7 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, Kinds
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
@@ -78,7 +78,7 @@ class Yogi(Optimizer):
         """Compute the new value of a variable, and of its slots."""
         correction_1, correction_2 = step.once(self._corrections)
         square = gradient * gradient
-        momentum = slots.momentum + (1 - self.beta_1) * (gradient - slots.momentum)
+        momentum = moving_average(self.beta_1, slots.momentum, gradient)
         velocity = slots.velocity - (1 - self.beta_2) * ops.sign(slots.velocity - square) * square
         move = momentum * correction_1 / (divisor(velocity * correction_2) + self.epsilon)
         return value - step.learning_rate * move, {"momentum": momentum, "velocity": velocity}

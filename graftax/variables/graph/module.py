@@ -245,6 +245,10 @@ class Module(Adopting, Holder, Constructed):
         """Return the layers of a graph, the farthest from its outputs first; none where there is no graph."""
         return []
 
+    def _gx_makes_list(self) -> bool:
+        """Return whether the list ``layers`` was made for it, and not by the class of a user, who named it so."""
+        return False
+
     @property
     def variables(self) -> list[Variable]:
         """Return all Variables below this Module, each once, in definition order."""

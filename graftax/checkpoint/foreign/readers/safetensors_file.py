@@ -10,11 +10,20 @@ from math import prod
 from typing import Any
 
 from graftax.checkpoint.arrays import HostArray, from_bytes
-from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.dtypes import DTYPES, read_stored_shape
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
 from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, is_something_else, unreadable_error
-from graftax.checkpoint.header_facts import HEAD_KEY, KEY, NO_HEAD, NONE, facts_from_text, head_from_text
+from graftax.checkpoint.header_facts import (
+    DTYPES_KEY,
+    HEAD_KEY,
+    KEY,
+    NO_HEAD,
+    NONE,
+    dtypes_from_text,
+    facts_from_text,
+    head_from_text,
+)
 from graftax.core.errors import CorruptMetadata, LimitExceeded, TruncatedFile
 from graftax.core.typedefs import Shape
 
@@ -41,10 +50,14 @@ def read_safetensors(path: str) -> ForeignFile:
             "it is a dict of text and text",
             "save_file(tensors, path, metadata={name: str(value)})",
         )
+    is_own = "graftax" in metadata
+    told = dtypes_from_text(metadata[DTYPES_KEY], path) if is_own and DTYPES_KEY in metadata else {}
     arrays: dict[str, ForeignArray] = {}
     ranges = []
     for name, entry in entries.items():
         dtype, shape, low, high = _entry(path, name, entry)
+        if name in told:
+            dtype, shape = _told_dtype(path, name, told[name], (dtype, shape))
         ranges.append((low, high, name))
         arrays[name] = ForeignArray(name, shape, dtype, _reader(file, dtype, shape, begin + low, high - low))
     end = 0
@@ -58,11 +71,22 @@ def read_safetensors(path: str) -> ForeignFile:
         end = high
     if begin + end != file.size:
         raise _of_other_size(path, file.size, begin + end)
-    if "graftax" in metadata:
+    if is_own:
         facts = facts_from_text(metadata[KEY], path) if KEY in metadata else NONE
         head = head_from_text(metadata[HEAD_KEY], path) if HEAD_KEY in metadata else NO_HEAD
         return ForeignFile(path, arrays, "graftax", keeps_order=False, facts=facts, head=head)
     return ForeignFile(path, arrays, "torch" if metadata.get("format") == "pt" else None, keeps_order=False)
+
+
+def _told_dtype(path: str, name: str, told: tuple[str, Shape], stored: tuple[str, Shape]) -> tuple[str, Shape]:
+    """Return the dtype and shape that the header says, if the array is stored as one of these is."""
+    if (_NAMES.get(DTYPES[told[0]].stored), read_stored_shape(*told)) != stored:
+        raise CorruptMetadata(
+            f"{name!r:.100} in {path} is {stored[0]} of shape {stored[1]}",
+            f"its header says that these are {told[0]} of shape {told[1]}: the file was damaged or forged",
+            AGAIN,
+        )
+    return told
 
 
 def _reader(file: RegularFile, dtype: str, shape: Shape, offset: int, count: int) -> Any:
