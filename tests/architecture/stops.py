@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from tests.architecture.plan import PACKAGE
 
-ENGINE = PACKAGE / "optimizers" / "engine"
-COMPUTING = tuple(map(str, (PACKAGE / "ops", PACKAGE / "backend", ENGINE / "numbers.py", ENGINE / "roots.py")))
+ARITHMETIC = PACKAGE / "optimizers" / "engine" / "arithmetic.py"
+COMPUTING = tuple(map(str, (PACKAGE / "ops", PACKAGE / "backend", ARITHMETIC)))
 _DEPTH = 4
 
 

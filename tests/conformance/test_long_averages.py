@@ -11,7 +11,7 @@ import graftax as gx
 from graftax import optimizers
 from graftax.optimizers import Optimizer, RAdam
 from graftax.optimizers.arguments.kinds import ABOVE_06, FRACTION
-from graftax.optimizers.engine.numbers import bias_correction
+from graftax.optimizers.engine.arithmetic import bias_correction
 
 GRADIENTS = np.random.default_rng(0).normal(size=(8, 3, 2)).astype("float32") + 2  # far from where signs change
 KINDS = {name: one for name, one in vars(optimizers).items() if isinstance(one, type) and issubclass(one, Optimizer)}

@@ -11,8 +11,9 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
+from graftax.optimizers.engine.arithmetic import moving_average
 from graftax.optimizers.engine.keeper import SlotKeeper
-from graftax.optimizers.engine.numbers import cast_to, compute_dtype, moving_average, number
+from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
 from graftax.optimizers.engine.slot import Slot
 from graftax.variables.graph.following import Follower, follow, followers
 from graftax.variables.graph.module import structure

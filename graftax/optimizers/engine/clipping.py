@@ -6,8 +6,8 @@ from typing import Any
 
 from graftax import ops
 from graftax.core.typedefs import Array
+from graftax.optimizers.engine.arithmetic import root
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
-from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
 from graftax.optimizers.engine.update import Update
 from graftax.variables.variable import Variable

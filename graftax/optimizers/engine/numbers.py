@@ -1,8 +1,7 @@
-"""Arrays and settings as numbers of the dtype in which a variable is updated, and what rules compute of settings."""
+"""Arrays and settings as numbers of the dtype in which a variable is updated."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any
@@ -49,43 +48,3 @@ def number(setting: object, dtype: str) -> Any:
 def identity(setting: object) -> Hashable:
     """Return what is equal for settings that are one number in every step: a Variable is so to itself alone."""
     return setting if setting is None or isinstance(setting, int | float) else ("a Variable", id(setting))
-
-
-def moving_average(beta: Any, before: Array, value: Array) -> Array:
-    """Return ``beta * before + (1 - beta) * value``, to rounding for a beta near 0 and for one near 1.
-
-    As it stands, float32 rounds a beta near 1 and ``1 - beta`` such that their sum is not 1, which it is in ``before +
-    (1 - beta) * (value - before)``. But for a small beta that takes nearly all of ``before`` away again, and leaves its
-    rounding: after a large gradient, the square of a small one would be lost in it.
-
-    Args:
-        beta: How much is kept, in [0, 1].
-        before: The average so far.
-        value: What is averaged now.
-    """
-    is_long = is_plain(beta) and beta >= 0.5
-    average: Array = before + (1 - beta) * (value - before) if is_long else beta * before + (1 - beta) * value
-    return average
-
-
-def bias_correction(beta: Any, count: Array) -> Array:
-    """Return ``1 - beta**count``, by which an average is divided after so many updates.
-
-    It is as exact for a beta near 1 as for any other: in float32, 0.9999 differs from what it stands for, and ``1 -
-    0.9999**1`` has a thousand times that error.
-
-    Args:
-        beta: How much of the average is kept at each update, in [0, 1).
-        count: The number of updates.
-
-    Example:
-        >>> import numpy as np
-        >>> float(bias_correction(0.9999, np.float32(1.0))), float(1 - np.float32(0.9999) ** np.float32(1.0))
-        (9.999999747378752e-05, 0.00010001659393310547)
-    """
-    return -ops.expm1(count * log(beta)) if not is_plain(beta) or beta else ops.ones_like(count)
-
-
-def log(beta: Any) -> Any:
-    """Return the logarithm of a setting, of a plain number as Python has it."""
-    return math.log(beta) if is_plain(beta) else ops.log(beta)

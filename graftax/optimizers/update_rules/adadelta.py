@@ -8,8 +8,8 @@ from typing import ClassVar, Unpack
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, POSITIVE, Kinds
+from graftax.optimizers.engine.arithmetic import moving_average
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import moving_average
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step

@@ -8,10 +8,9 @@ from typing import ClassVar, Literal, TypeAlias, Unpack
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
+from graftax.optimizers.engine.arithmetic import bias_correction, divisor, moving_average
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer

@@ -11,10 +11,9 @@ from graftax.core.errors import ArgumentTypeError
 from graftax.core.selectors import SelectorLike
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
+from graftax.optimizers.engine.arithmetic import bias_correction, divisor, moving_average, norm
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, moving_average
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import divisor, norm
 from graftax.optimizers.engine.settings import Rules, Settings
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.sparse_rows import TouchedRows

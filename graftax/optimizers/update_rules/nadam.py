@@ -9,10 +9,10 @@ from typing import ClassVar, Unpack
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
+from graftax.optimizers.engine.arithmetic import bias_correction, divisor, log, moving_average
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, is_plain, log, moving_average
+from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer

@@ -10,11 +10,11 @@ from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import AT_LEAST_ONE, FLAG, FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
 from graftax.optimizers.engine import learning_rate as rates
+from graftax.optimizers.engine.arithmetic import bias_correction, divisor, moving_average
 from graftax.optimizers.engine.averaging import slot_for
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, cast_to, is_plain, moving_average, widest_dtype
+from graftax.optimizers.engine.numbers import cast_to, is_plain, widest_dtype
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.rule import RuleInput, RuleOutput, check_moving
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.engine.step import Step

@@ -8,10 +8,10 @@ from typing import ClassVar, Unpack
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FLAG, FRACTION, NOT_NEGATIVE, Kinds, choice_of
+from graftax.optimizers.engine.arithmetic import divisor, moving_average
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import is_on, moving_average
+from graftax.optimizers.engine.numbers import is_on
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer

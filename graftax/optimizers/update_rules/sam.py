@@ -11,9 +11,9 @@ from graftax.core.short_traceback import door
 from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import POSITIVE, Checked, Kinds
 from graftax.optimizers.around import AroundOptimizer
+from graftax.optimizers.engine.arithmetic import root
 from graftax.optimizers.engine.gradients import Variables, require_trainable
 from graftax.optimizers.engine.numbers import cast_to
-from graftax.optimizers.engine.roots import root
 from graftax.optimizers.engine.total import total
 from graftax.optimizers.minimizer import check_loss_fn, watch_loss_fn
 from graftax.optimizers.optimizer import Optimizer

@@ -11,11 +11,11 @@ from graftax.core.typedefs import Array
 from graftax.core.undefined import undefined_error
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, PART, WHOLE, Kinds, choice_of
 from graftax.optimizers.engine import learning_rate as rates
+from graftax.optimizers.engine.arithmetic import bias_correction, divisor, moving_average
 from graftax.optimizers.engine.averaging import slot_for, two_averages
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import bias_correction, cast_to, moving_average, widest_dtype
+from graftax.optimizers.engine.numbers import cast_to, widest_dtype
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import divisor
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.engine.update import Update

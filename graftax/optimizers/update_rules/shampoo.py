@@ -8,11 +8,11 @@ from typing import ClassVar, Literal, Unpack
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import COUNT, PART, POSITIVE, Kinds, choice_of
+from graftax.optimizers.engine.arithmetic import norm
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.matrix_power import damped_power
 from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
-from graftax.optimizers.engine.roots import norm
 from graftax.optimizers.engine.slot import Slot, SlotValues
 from graftax.optimizers.engine.step import Step
 from graftax.optimizers.optimizer import Optimizer

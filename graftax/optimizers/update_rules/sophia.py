@@ -10,9 +10,10 @@ from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
 from graftax.core.wrapping import wraps
 from graftax.optimizers.arguments.kinds import COUNT, FRACTION, POSITIVE, WHOLE, Kinds
+from graftax.optimizers.engine.arithmetic import moving_average
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.learning_rate import LearningRate
-from graftax.optimizers.engine.numbers import cast_to, moving_average
+from graftax.optimizers.engine.numbers import cast_to
 from graftax.optimizers.engine.options import Options
 from graftax.optimizers.engine.reached import differentiate_reached
 from graftax.optimizers.engine.slot import Slot, SlotValues
