@@ -15,6 +15,7 @@ from graftax.optimizers.engine.arithmetic import moving_average
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.numbers import cast_to, compute_dtype, number
 from graftax.optimizers.engine.slot import Slot
+from graftax.variables.given_back import apply_constraint
 from graftax.variables.graph.following import Follower, follow, followers
 from graftax.variables.graph.module import structure
 from graftax.variables.variable import Variable
@@ -108,6 +109,8 @@ class Averaging(SlotKeeper):
     def averaged(self) -> Iterator[None]:
         """Give the variables the averages of their values for the block, to evaluate with; afterwards their own again.
 
+        Where a variable has a constraint, it projects the average, too.
+
         Raises:
             StateError: this optimizer keeps no averages, or none yet.
 
@@ -176,7 +179,7 @@ class Averaging(SlotKeeper):
         """Yield the averages of `ema_momentum`; the values themselves before the first update."""
         for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
             if SLOT in state.slots:
-                average = cast_to(state.slots[SLOT].value, variable.dtype)
+                average = apply_constraint(variable, cast_to(state.slots[SLOT].value, variable.dtype))
                 yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable._gx_stored, average)
 
     def _gx_is_swapped(self) -> bool:

@@ -20,6 +20,7 @@ from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
+from graftax.variables.given_back import apply_constraint
 from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
@@ -29,9 +30,10 @@ class Lookahead(AroundOptimizer, PureUpdates):
     """Updates of another optimizer; after each ``every`` of them the weights go back to a part of the way.
 
     ``slow = slow + rate * (fast - slow);  fast = slow``, where ``fast`` are the weights themselves and ``slow``, which
-    starts as their value, is a slot. It goes by the updates of the other one, not by calls: accumulated or skipped
-    gradients are none. What the other one remembers (momentum) stays as it is; the paper names this as one choice of
-    three, and optax leaves it, too. Numbers here are plain: a change makes a compiled step anew.
+    starts as their value, is a slot. What a weight comes back to is projected by its constraint, too. It goes by the
+    updates of the other one, not by calls: accumulated or skipped gradients are none. What the other one remembers
+    (momentum) stays as it is; the paper names this as one choice of three, and optax leaves it, too. Numbers here are
+    plain: a change makes a compiled step anew.
 
     Args:
         optimizer: The one that takes the steps, in all its options.
@@ -135,7 +137,8 @@ class Lookahead(AroundOptimizer, PureUpdates):
 
     def _synchronize(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:
-            slow.assign_add(self.rate * (cast_to(fast._gx_stored, slow.dtype) - slow))
+            back = slow.value + self.rate * (cast_to(fast._gx_stored, slow.dtype) - slow.value)
+            slow.assign(cast_to(apply_constraint(fast, back), slow.dtype))
             fast.assign(cast_to(slow.value, fast.dtype))
 
     def __repr__(self) -> str:
