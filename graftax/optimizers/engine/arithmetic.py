@@ -63,8 +63,8 @@ def bias_correction(beta: Any, count: Array) -> Array:
 
     Example:
         >>> import numpy as np
-        >>> float(bias_correction(0.9999, np.float32(1.0))), float(1 - np.float32(0.9999) ** np.float32(1.0))
-        (9.999999747378752e-05, 0.00010001659393310547)
+        >>> round(float(bias_correction(0.9999, np.float32(1.0))), 9), round(float(1 - np.float32(0.9999)), 9)
+        (0.0001, 0.000100017)
     """
     return -ops.expm1(count * log(beta)) if not is_plain(beta) or beta else ops.ones_like(count)
 
