@@ -110,3 +110,34 @@ def test_radam_rectifies_by_its_formula(beta_2):
         steps.append(before - float(weight.numpy()[0]))
         weight.assign([0.0])
     np.testing.assert_allclose(steps, [rectified(t, beta_2) for t in range(1, 61)], rtol=1e-4)
+
+
+META = [
+    (name, argument, beta)
+    for name, argument in AVERAGES
+    for beta in ((0.7, 0.99) if KINDS[name].arguments[argument] is ABOVE_06 else (0.0, 0.7, 0.99))
+    if (name, argument, beta) != ("Prodigy", "beta_2", 0.0)  # beta_3 is its root, which is too steep there
+]
+
+
+@pytest.mark.in_turn(6, broad=30)
+@pytest.mark.parametrize(("name", "argument", "beta"), META)
+def test_meta_gradients_with_respect_to_a_beta(name, argument, beta):
+    """By differences, in float64; at 0, where the roots of some rules are steep, they are numbers."""
+    with jax.enable_x64(True):
+        held = gx.Variable(np.float64(0.9), trainable=False, name="beta")
+        optimizer = KINDS[name](0.01, **{argument: held})
+        weight = gx.Variable(np.linspace(1.0, 2.0, 6).reshape(3, 2), dtype="float64", name="w")
+        start = optimizer.pure_state([weight])
+
+        def loss(value):
+            values, state = {"w": weight.value}, {**start, argument: value}
+            for gradient in GRADIENTS.astype("float64"):
+                values, state = optimizer.pure_update({"w": gradient}, state, values)
+            return gx.ops.sum(values["w"] ** 2)
+
+        found = float(gx.grad(loss)(np.float64(beta)))
+        assert np.isfinite(found)
+        if beta:
+            ends = [float(loss(np.float64(beta + step))) for step in (1e-6, -1e-6)]
+            np.testing.assert_allclose(found, (ends[0] - ends[1]) / 2e-6, rtol=1e-3, atol=1e-6)

@@ -51,8 +51,8 @@ def moving_average(beta: Any, before: Array, value: Array) -> Array:
     return average
 
 
-def bias_correction(beta: Any, count: Array) -> Array:
-    """Return ``1 - beta**count``, by which an average is divided after so many updates.
+def bias_correction(beta: Any, count: Array, falls: Array | float = 0.0) -> Array:
+    """Return ``1 - beta**count * exp(-falls)``, by which an average is divided after so many updates.
 
     It is as exact for a beta near 1 as for any other: in float32, 0.9999 differs from what it stands for, and ``1 -
     0.9999**1`` has a thousand times that error.
@@ -60,13 +60,18 @@ def bias_correction(beta: Any, count: Array) -> Array:
     Args:
         beta: How much of the average is kept at each update, in [0, 1).
         count: The number of updates.
+        falls: The logarithm of what less was kept. Defaults to 0.
 
     Example:
         >>> import numpy as np
         >>> round(float(bias_correction(0.9999, np.float32(1.0))), 9), round(float(1 - np.float32(0.9999)), 9)
         (0.0001, 0.000100017)
     """
-    return -ops.expm1(count * log(beta)) if not is_plain(beta) or beta else ops.ones_like(count)
+    if is_plain(beta):
+        return -ops.expm1(count * math.log(beta) - falls) if beta else ops.ones_like(count)
+    near = -ops.expm1(count * ops.log(ops.maximum(beta, 0.5)) - falls)
+    found: Array = ops.where(beta < 0.5, 1 - beta**count * ops.exp(-falls), near)  # a logarithm has no slope at 0
+    return found
 
 
 def log(beta: Any) -> Any:

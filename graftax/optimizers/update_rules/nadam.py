@@ -9,7 +9,7 @@ from typing import ClassVar, Unpack
 from graftax import ops
 from graftax.core.typedefs import Array
 from graftax.optimizers.arguments.kinds import FRACTION, NOT_NEGATIVE, POSITIVE, Kinds
-from graftax.optimizers.engine.arithmetic import bias_correction, divisor, log, moving_average
+from graftax.optimizers.engine.arithmetic import bias_correction, divisor, moving_average
 from graftax.optimizers.engine.learning_rate import LearningRate
 from graftax.optimizers.engine.numbers import is_plain
 from graftax.optimizers.engine.options import Options
@@ -97,9 +97,9 @@ class Nadam(Optimizer):
 
     def _correction(self, t: Array) -> Array:
         """Compute ``1 - U(t)`` from t: the log of a factor is a power series; its terms sum to geometric series."""
-        if self.momentum_decay is None or (is_plain(self.beta_1) and not self.beta_1):
+        if self.momentum_decay is None:
             return bias_correction(self.beta_1, t)
         rate = self.momentum_decay * math.log(0.96)
         expm1 = math.expm1 if is_plain(rate) else ops.expm1
         series = [0.5**k / (k * -expm1(-k * rate)) * ops.expm1(k * rate * t) for k in range(1, 33)]
-        return -ops.expm1(t * log(self.beta_1) - ops.sum(ops.stack(series)))
+        return bias_correction(self.beta_1, t, ops.sum(ops.stack(series)))

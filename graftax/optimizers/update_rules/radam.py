@@ -97,7 +97,8 @@ class RAdam(Optimizer):
         ratio = (length - 4) * (length - 2) * last / ((last - 4) * (last - 2) * length)
         epsilon = self.epsilon if self.epsilon_form == "torch" else self.epsilon * root
         rate = step.learning_rate / bias_correction(self.beta_1, t)
-        return length > self.threshold, rate, ops.sqrt(ops.maximum(ratio, 0.0)) * root, epsilon
+        known = length > self.threshold
+        return known, rate, ops.sqrt(ops.where(known, ratio, 1.0)) * root, epsilon  # a root has no slope at 0
 
 
 def _length(decay: Any, t: Array) -> Array:
