@@ -12,7 +12,7 @@ from graftax.optimizers import SGD, schedules
 from tests.conformance.lanes import crossed
 from tests.conformance.optimizer_rows import ROWS
 
-pytestmark = pytest.mark.optimized
+pytestmark = [pytest.mark.optimized, pytest.mark.filterwarnings("ignore:LossScale")]  # gradients are made up
 SHAPES = [(0,), (0, 3), (3, 0), (2, 0, 3), (), (1,), (1, 1), (3, 2), (2, 2, 3)]
 OPTIONS = {
     "weight_decay": {"weight_decay": 0.1},

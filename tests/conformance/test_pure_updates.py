@@ -10,6 +10,8 @@ from graftax import ops
 from tests.conformance.optimizer_rows import ROWS, every_row
 from tests.conformance.test_optimizers import SHAPES, Net, gradients
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 EVERY_OPTION = {
     "weight_decay": 0.1,
     "l2": 0.01,

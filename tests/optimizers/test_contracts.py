@@ -16,6 +16,8 @@ from graftax import ops
 from graftax.core.errors import ArgumentTypeError, CheckpointError, StateError
 from graftax.optimizers import SGD, SM3, Adam, AdamW, Lion, RMSprop, SignSGD
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 
 class Net(gx.Module):
     def __init__(self):

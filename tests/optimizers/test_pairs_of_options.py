@@ -9,6 +9,8 @@ import pytest
 
 import graftax as gx
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 RATE, BETA_1, BETA_2, EPSILON = 0.1, 0.9, 0.99, 1e-3
 STEPS = 4
 OPTIONS: dict[str, dict[str, Any]] = {

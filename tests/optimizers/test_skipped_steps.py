@@ -9,6 +9,8 @@ import graftax as gx
 from graftax import layers, ops
 from graftax.core.errors import StateError
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 X = np.linspace(-1, 1, 8, dtype="float32").reshape(4, 2)
 OVERFLOWS = np.sign(X) * np.float32(np.inf)
 

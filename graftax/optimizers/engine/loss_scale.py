@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from graftax import ops
 from graftax.backend import registry
-from graftax.core import tree
+from graftax.core import tree, user_line
 from graftax.core.dtypes import is_floating
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.scopes import ScopeStack
@@ -51,6 +51,8 @@ class LossScale(Checked):
     """
 
     arguments: ClassVar[Kinds] = {"growth_interval": COUNT.or_none()}
+    untracked: ClassVar[frozenset[str]] = frozenset({"_gx_is_asked"})
+    _gx_is_asked: bool = False  # whether any loss was scaled; and after a warning
 
     def __init__(self, initial: float = 2.0**15, growth_interval: int | None = 2000) -> None:
         super().__init__()
@@ -64,6 +66,13 @@ class LossScale(Checked):
         if not updates:  # nothing changes: an update all the same, but none that says anything of the factor
             then(updates)
             return
+        if not self._gx_is_asked:
+            self._gx_note_asked()
+            user_line.warn(
+                f"{self!r}: apply divides the gradients by its factor, and no loss was multiplied by it. "
+                "Instead: optimizer.scale_loss(loss), of which the gradients are taken; or optimizer.minimize(loss_fn, "
+                "variables), which does both; or an optimizer without loss_scale="
+            )
         dtypes = dict.fromkeys(str(update.gradient.dtype) for update in updates)
         factors = {dtype: 1 / cast_to(self.scale.value, dtype) for dtype in dtypes}
         updates = [u.with_gradient(u.gradient * factors[str(u.gradient.dtype)]) for u in updates]
@@ -109,10 +118,15 @@ class LossScale(Checked):
 
     def scale_loss(self, loss: Any) -> Array:
         """Return the loss times the factor, in float32 at least."""
+        self._gx_note_asked()
         loss = ops.asarray(loss)
         loss = cast_to(loss, "float64" if str(loss.dtype) == "float64" else "float32")
         scaled: Array = loss * cast_to(self.scale.value, str(loss.dtype))
         return scaled
+
+    def _gx_note_asked(self) -> None:
+        if not self._gx_is_asked:
+            object.__setattr__(self, "_gx_is_asked", True)
 
     def __repr__(self) -> str:
         return f"LossScale(growth_interval={self.growth_interval})"

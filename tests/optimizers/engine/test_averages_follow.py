@@ -7,6 +7,8 @@ import graftax as gx
 from graftax import layers
 from graftax.optimizers import SGD, Adam
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 
 def follow(values, momentum):
     """The average after each update, by hand."""

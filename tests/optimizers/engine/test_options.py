@@ -9,6 +9,8 @@ import graftax as gx
 from graftax import ops
 from graftax.optimizers import SGD, Adam, AdamW, LossScale, schedules
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 runs = pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 GRADIENTS = np.random.default_rng(0).normal(size=(8, 2, 3)).astype("float32")
 

@@ -8,6 +8,8 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from graftax.optimizers import SGD, Adam, Prodigy
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 
 class Normalized(gx.Optimizer):
     """Steps of the length of the rate, all variables together; counts them, and adds the norms up."""

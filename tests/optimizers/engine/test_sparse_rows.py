@@ -10,6 +10,8 @@ from graftax import ops
 from graftax.core.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
 from graftax.optimizers import LAMB, SGD, Adagrad, Adam, AdamW, Muon
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 runs = pytest.mark.parametrize("run", [lambda f: f, gx.jit], ids=["eager", "jit"])
 rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(6, 2)).astype("float32")

@@ -10,6 +10,8 @@ from tests.optimizers.porting.from_keras import KERAS_2, KERAS_3
 from tests.optimizers.porting.from_optax import OPTAX
 from tests.optimizers.porting.from_torch import TORCH
 
+pytestmark = pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up, and scaled by hand or not at all
+
 os.environ.setdefault("KERAS_BACKEND", "jax")
 PAGE = Path(__file__).parents[3] / "docs" / "optimizers.md"
 TABLES = {
