@@ -1,5 +1,6 @@
 """Dtypes by name: the bits of an element, and how it is stored in a data file, which must be plain safetensors."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -59,3 +60,8 @@ def read_stored_shape(dtype: str, shape: Shape) -> Shape:
     if layout == "pair":
         return (*shape, 2)
     return (nbytes(dtype, shape),) if layout == "packed" else shape
+
+
+def is_possible(shape: Sequence[int]) -> bool:
+    """Return True if an array of NumPy may have this shape: its axes count even where another one is empty."""
+    return prod(max(size, 1) for size in shape) < 1 << 58

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from graftax.checkpoint.index import Kind, NodeRecord
 
-_OURS = "graftax.reparam."  # of which checkpoints of version 0.1.0 do not say that they are expressions
+_OURS = "graftax.reparam."
+_METRICS = "graftax.metrics."
 
 
 def is_expression(record: NodeRecord) -> bool:
     """Return True for the record of an expression, or of an adapter of ours: arrays below are no weights without it."""
     if record.kind is not Kind.OBJECT:
         return False
-    return record.facts.get("expression") is True or _has_adapters(record) or record.type.startswith(_OURS)
+    said = record.facts.get("expression")
+    if said is None:  # older files do not say it, and have settings of expressions and of metrics
+        said = "settings" in record.facts and not record.type.startswith(_METRICS)
+    return said is True or _has_adapters(record) or record.type.startswith(_OURS)
 
 
 def adapters_among(records: Iterable[NodeRecord], nodes: Sequence[NodeRecord]) -> set[int]:

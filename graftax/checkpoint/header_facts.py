@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from graftax.checkpoint import values
 from graftax.checkpoint.damaged import corrupt_error
 from graftax.checkpoint.decode_records import node_record
-from graftax.checkpoint.dtypes import DTYPES
+from graftax.checkpoint.dtypes import DTYPES, is_possible
 from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.index import Index, Kind, NodeRecord
-from graftax.checkpoint.paths import node_paths
+from graftax.checkpoint.paths import node_paths, prefixes
 from graftax.core.errors import ArgumentError, GraftaxError
 from graftax.core.typedefs import Shape
 from graftax.reparam.settings import is_same, text_of
@@ -128,7 +128,9 @@ def dtypes_from_text(text: str, file: str) -> dict[str, tuple[str, Shape]]:
         if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not str or entry[0] not in DTYPES:
             raise damaged
         dtype, shape = entry
-        if type(shape) is not list or len(shape) > 32 or not all(type(n) is int and 0 <= n < 1 << 63 for n in shape):
+        if type(shape) is not list or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+            raise damaged
+        if not is_possible(shape):
             raise damaged
         dtypes[path] = dtype, tuple(shape)
     return dtypes
@@ -143,7 +145,7 @@ def facts_of(index: Index, leaves: Collection[int] | None = None) -> Facts:
     """
     paths = node_paths(index)
     objects, variables, containers = {}, {}, {}
-    meant = None if leaves is None else {p for leaf in leaves for p in _all_above(paths[leaf])}
+    meant = None if leaves is None else {p for leaf in leaves for p in prefixes(paths[leaf])}
     for node, path in paths.items():
         record = index.nodes[node]
         if meant is not None and path not in meant:
@@ -213,8 +215,3 @@ def _text(record: NodeRecord) -> str:
     settings = record.facts.get("settings")
     more = text_of(settings) if isinstance(settings, dict) else ""
     return f"{record.type.rpartition('.')[2]}{': ' if more else ''}{more}"
-
-
-def _all_above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from graftax.checkpoint.expression_records import adapters_among, is_expression
 from graftax.checkpoint.index import Edge
-from graftax.checkpoint.paths import HasNodes, join, slot_path
+from graftax.checkpoint.paths import HasNodes, join, prefixes, slot_path
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def further_paths(
     found: dict[T, list[str]] = {}
     there = {path: node for node, path in first.items()}
     waiting = [
-        (join(first[parent], edge), child, frozenset(there[path] for path in _prefixes(first[parent])))
+        (join(first[parent], edge), child, frozenset(there[path] for path in prefixes(first[parent])))
         for parent, edge, child in edges
     ]
     for path, node, above in waiting:  # the list grows during the loop
@@ -39,12 +39,6 @@ def further_paths(
             known.append(path)
             waiting += [(join(path, edge), child, above | {node}) for edge, child in below(node)]
     return {node: known for node, known in found.items() if known}
-
-
-def _prefixes(path: str) -> list[str]:
-    """Return a path, and the paths of what is above."""
-    parts = path.split("/")
-    return ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]
 
 
 def other_node_paths(graph: HasNodes, paths: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
@@ -98,4 +92,4 @@ def slot_ways(name: str, first: Mapping[T, str], found: Mapping[T, list[str]], o
 
 def wholes_above(path: str, wholes: Collection[str]) -> list[str]:
     """Return the paths of the expressions that something at a path is a part of, the innermost first."""
-    return [above for above in reversed(_prefixes(path)[:-1]) if above in wholes]
+    return [above for above in reversed(prefixes(path)[:-1]) if above in wholes]

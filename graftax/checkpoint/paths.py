@@ -59,6 +59,12 @@ def slot_path(optimizer: str, slot: str, variable: str) -> str:
     return f"{optimizer}/slots({escape(slot)})/{variable}"
 
 
+def prefixes(path: str) -> list[str]:
+    """Return the paths of what is above, from the root on, and the path itself."""
+    parts = path.split("/")
+    return ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]
+
+
 class HasNodes(Protocol):
     """The graph of a checkpoint: an `Index`, or a form of it that can be changed."""
 

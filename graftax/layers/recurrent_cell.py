@@ -122,8 +122,8 @@ class StackedRNNCells(Layer):
         return [dropout_of(cell, batch, training) for cell in self.cells]
 
     def output_of(self, states: Any) -> Array | None:
-        """Return the output that came with these states; None if the last cell does not say it."""
-        return output_of(self.cells[-1], states[-1])
+        """Return the output that came with these states; None if the last cell, or a subclass, does not say it."""
+        return output_of(self.cells[-1], states[-1]) if type(self).call is StackedRNNCells.call else None
 
     def call(self, x: Array, states: Any = None, dropout_factors: list[Any] | None = None) -> tuple[Array, list[Any]]:
         factors = [None] * len(self.cells) if dropout_factors is None else dropout_factors  # else each draws anew

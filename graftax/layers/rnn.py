@@ -48,7 +48,7 @@ class RNN(Stateful):
     A call takes ``initial_state=``, the states as ``return_state`` gives them, by default zeros.
     Where a mask is False, state and output stay as they were. Before the first step that is not masked, the output is
     what ``cell.output_of(states)`` says of the states that the call begins with, as `LSTMCell`, `GRUCell` and
-    `SimpleRNNCell` do; zeros for a cell without that method.
+    `SimpleRNNCell` do; zeros for a cell without that method, or with a ``call`` of its own.
 
     A cell may take integers, as one that looks up their vectors. It computes its weights anew at each step: one with
     `reparam.VariationalNormal` draws, and one with `reparam.SpectralNorm` moves its vectors, at each step of training,
@@ -159,7 +159,15 @@ class RNN(Stateful):
         """Return the output for steps that a mask hides at the start: that of the states, or zeros."""
         out, _ = self.cell.build_for(x, states)
         known = output_of(self.cell, states)
-        return ops.zeros(tuple(out.shape), str(out.dtype)) if known is None else ops.cast(known, str(out.dtype))
+        if known is None:
+            return ops.zeros(tuple(out.shape), str(out.dtype))
+        if tuple(known.shape) != tuple(out.shape):
+            raise ShapeError(
+                f"{self.cell._gx_title()}.output_of gave {tuple(known.shape)}",
+                f"its call gives an output of shape {tuple(out.shape)}",
+                "return None where the states do not say the output",
+            )
+        return ops.cast(known, str(out.dtype))
 
     def _first_states(self, states: object, x: Array) -> Any:
         dtype = str(x.dtype) if is_floating(x.dtype) else self._gx_dtypes.compute_dtype

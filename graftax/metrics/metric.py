@@ -205,7 +205,7 @@ class Metric(Module):
 
     def _gx_facts(self) -> dict[str, Any]:
         """Return the settings: what has been measured so far was measured with these."""
-        return {"settings": found} if (found := settings_of(self)) else {}
+        return {"expression": False, "settings": found} if (found := settings_of(self)) else {}
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Take a batch into account; subclasses must define it, with any arguments they like."""

@@ -119,6 +119,33 @@ def test_nor_into_an_expression(ckpt, creator):
         gx.checkpoint.load_foreign("it.npz", program(creator))
 
 
+class Scaled(Squared):
+    def __init__(self, next_creator, spec):
+        super().__init__(next_creator, spec)
+        self.factor = 2.0
+
+
+def test_older_checkpoints_do_not_say_what_an_expression_is(ckpt, monkeypatch):
+    with gx.variable_creator_scope(Scaled, where="kernel"):
+        layer = gx.layers.Dense(2, use_bias=False)
+        layer(X)
+    metric = gx.metrics.Precision(0.3)
+    metric.update([1, 0], [0.5, 0.1])
+    with monkeypatch.context() as patch:
+        for kind in (gx.reparam.Reparam, gx.metrics.Metric):
+            now = kind._gx_facts
+            patch.setattr(kind, "_gx_facts", lambda self, now=now: {"settings": now(self)["settings"]})
+        gx.Checkpoint(m=layer, metric=metric).save("old")
+    code, _, err = ckpt("convert", "old", "--to", "it.npz")
+    assert (code, "parts of 1 expressions into it.npz: m/kernel (Scaled" in err) == (2, True)
+    assert ckpt("extract", "old", "--to", "part", "--only", "**/kernel")[0] == 0
+    gx.Checkpoint(m=layer, metric=metric).save("new")
+    for words in (("merge", "old", "new"), ("average", "old", "new")):  # they say the same
+        code, _, err = ckpt(*words, "--to", "both", "--overwrite")
+        assert code == 0, err
+    assert ckpt("diff", "old", "new")[0] == 0
+
+
 def test_metrics_with_settings_are_no_expressions(ckpt):
     metric = gx.metrics.Precision(0.3)
     metric.update([1, 0, 1], [0.5, 0.4, 0.1])

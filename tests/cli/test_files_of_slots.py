@@ -107,7 +107,8 @@ class Containers(gx.Module):
             return gx.Variable(np.full(2, value, "float32"))
 
         self.steps = [made(), gx.layers.ReLU(), made()]
-        self.by_number, self.by_digits, self.pair = {3: made(), 7: made()}, {"3": made(), "7": made()}, (made(), made())
+        self.by_number, self.by_digits, self.pair = {7: made(), 3: made()}, {"3": made(), "7": made()}, (made(), made())
+        self.mixed = {3: made(), "a": made(), -2: made()}
 
 
 @pytest.mark.parametrize("suffix", [".safetensors", ".npz"])
@@ -147,7 +148,8 @@ def test_all_dtypes_come_back(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"m/z": 3}', '{"m/z": ["complex64", [7]]}', '{"m/z": ["int4", [1, 2]]}',
-                                  '{"m/z": ["text", [1]]}', '{"m/z": ["complex64", [-1]]}'])  # fmt: skip
+                                  '{"m/z": ["text", [1]]}', '{"m/z": ["complex64", [-1]]}', '{"m/y": ["int4", [1]]}',
+                                  '{"m/z": ["int4", [0, 4611686018427387904, 4611686018427387904]]}'])  # fmt: skip
 def test_forged_dtypes_are_refused(text, tmp_path):
     gx.Checkpoint(m={"z": gx.Variable(np.array([1 + 2j], "complex64"), trainable=False)}).save(tmp_path / "it")
     file = str(tmp_path / "it.safetensors")

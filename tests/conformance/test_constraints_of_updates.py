@@ -1,5 +1,7 @@
 """After each update of any optimizer, and with its averages, weights are as their constraints project them."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,22 @@ def test_lookahead_comes_back_to_what_is_allowed():
         optimizer.apply([[1.0]], [weight])
         found.append(round(float(weight[0]), 6))
     assert found == [0.8, 0.9, 0.8, 0.85]
+
+
+@pytest.mark.parametrize("is_frozen", [False, True], ids=["no gradient", "frozen"])
+def test_what_no_update_moves_is_not_projected(is_frozen):
+    moved, still = gx.Variable([1.0, 1.0]), gx.Variable([3.0, 4.0], constraint=constraints.MaxNorm(1.0))
+    still.trainable = not is_frozen
+    for optimizer in (
+        optimizers.Lookahead(optimizers.SGD(0.1, ema_momentum=0.5), every=2),
+        optimizers.SGD(0.1, ema_momentum=0.5),
+    ):
+        for _ in range(4):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that there is no gradient
+                given = [moved] if is_frozen else [moved, still]
+                optimizer.apply([np.ones(2, "float32"), None][: len(given)], given)
+        with optimizer.averaged():
+            assert still.numpy().tolist() == [3, 4]
+        optimizer.assign_averages()
+        assert still.numpy().tolist() == [3, 4]

@@ -81,8 +81,21 @@ def test_cells_with_another_output_start_with_zeros():
         def output_of(self, states):
             return states[0] / 2
 
+    class Wide(layers.StackedRNNCells):
+        def call(self, x, states=None, dropout_factors=None):
+            out, states = super().call(x, states, dropout_factors)
+            return ops.concatenate([out, out], -1), states
+
+    class Wrong(Half):
+        def output_of(self, states):
+            return states[0][:, :1]
+
     shown = np.zeros((2, 5), bool)
     state = np.full((2, 4), 0.5, "float32")
+    out = layers.RNN(Wide([layers.GRUCell(4)]))(X, mask=shown, initial_state=[[state]])
+    np.testing.assert_array_equal(out, np.zeros((2, 8), "float32"))
+    with pytest.raises(gx.errors.ShapeError, match=r"output_of gave \(2, 1\)"):
+        layers.RNN(Wrong(4))(X, mask=shown, initial_state=[state])
     for cell, expected in ((Half(4), 0.0), (Says(4), 0.25), (layers.GRUCell(4), 0.5)):
         out = layers.RNN(cell)(X, mask=shown, initial_state=[state])
         np.testing.assert_array_equal(out, np.full((2, 4), expected, "float32"))

@@ -133,6 +133,7 @@ class _Merge:
         """Return what both keep of an object besides its contents, such as the columns of a table."""
         if self._prefer is not None:  # they belong to the values that are kept
             return theirs if self._prefer == "last" else mine
+        mine, theirs = _with_whole_facts(mine, theirs), _with_whole_facts(theirs, mine)
         for name in {**mine, **theirs}:
             # a file may lack facts, while a setting that it lacks has another value
             if (name in mine and name in theirs) or name != "facts":
@@ -179,3 +180,11 @@ def _without_arrays(node: NodeRecord) -> Any:
     if node.kind is Kind.VARIABLE:
         return node.payload[1:]
     return node.payload if node.tensor is None else node.payload[0]
+
+
+def _with_whole_facts(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an object, with what only the other file says: that it is an expression, or none."""
+    here, there = mine.get("facts"), theirs.get("facts")
+    if not isinstance(here, dict) or not isinstance(there, dict) or "expression" not in there:
+        return mine
+    return {**mine, "facts": {"expression": there["expression"], **here}}

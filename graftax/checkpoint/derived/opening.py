@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from graftax.checkpoint.derived.sheet import Sheet, Tensor
@@ -113,7 +113,7 @@ def _made_node(sheet: Sheet, file: ForeignFile, below: object, path: str, places
     name_of = unescape if file.source == "graftax" else str
     edges: list[tuple[Edge, int]] = [
         (int(name) if name in numbers else name_of(name), _add_node(sheet, file, inner, f"{path}/{name}", places))
-        for name, inner in sorted(below.items(), key=lambda one: int(one[0]) if one[0] in numbers else 0)
+        for name, inner in sorted(below.items(), key=lambda one: numbers.get(one[0], -1))
     ]
     record = file.facts.objects.get(path)
     if record is not None:
@@ -123,13 +123,16 @@ def _made_node(sheet: Sheet, file: ForeignFile, below: object, path: str, places
     return len(sheet.nodes) - 1
 
 
-def _container(file: ForeignFile, path: str, names: Collection[str]) -> tuple[Kind, Collection[str]]:
-    """Return the kind of what holds parts, and which of their names are numbers. Of a list, some may hold no array."""
+def _container(file: ForeignFile, path: str, names: Collection[str]) -> tuple[Kind, Mapping[str, int]]:
+    """Return the kind of what holds parts, and which of their names are numbers, with the place of each.
+
+    Of a list, some may hold no array.
+    """
     told = file.facts.containers.get(path)
     if told is not None:
-        return told.kind, {str(edge) for edge, _ in told.edges}
+        return told.kind, {str(edge): place for place, (edge, _) in enumerate(told.edges)}
     are_numbers = path not in file.facts.objects and all(map(_is_index, names))
-    return (Kind.LIST, names) if are_numbers else (Kind.DICT, ())
+    return (Kind.LIST, {name: int(name) for name in names}) if are_numbers else (Kind.DICT, {})
 
 
 def _is_index(name: str) -> bool:

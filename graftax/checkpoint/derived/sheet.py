@@ -147,7 +147,7 @@ class Sheet:
 
     def facts_of(self, node: int) -> Mapping[str, Any]:
         """Return what is kept of an object besides its contents, such as the columns of a table."""
-        return self.nodes[node].facts
+        return {name: fact for name, fact in self.nodes[node].facts.items() if name != "expression"}
 
     def variables(self) -> dict[str, int]:
         """Return the Variables that have values, by path."""

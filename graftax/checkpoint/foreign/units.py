@@ -125,7 +125,7 @@ class Units:
     def _unnamed(self, path: str) -> frozenset[int]:
         parts = path.split("/")
         lists = ("/".join(parts[: place + 1]) for place in range(len(parts) - 1))
-        return frozenset(place for place, above in enumerate(lists) if above in self._made_lists)
+        return frozenset(i for i, above in enumerate(lists) if above in self._made_lists and parts[i + 1].isdecimal())
 
 
 def _direction_of(layer: Any) -> bool | None:

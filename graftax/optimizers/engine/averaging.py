@@ -74,6 +74,14 @@ _swapped: weakref.WeakSet[Averaging] = weakref.WeakSet()
 """Those whose averages are in place; a copy that is made meanwhile has them as its values, and is not one of these."""
 
 
+def project_moved(variable: Variable, here: Array, there: Array) -> Array:
+    """Return another value for a variable, as its constraint projects it; as it is, where it is none."""
+    if variable.constraint is None:
+        return there
+    stays = ops.all(ops.equal(here, there))  # what no update has moved is not projected, either
+    return ops.where(stays, there, cast_to(apply_constraint(variable, there), str(there.dtype)))
+
+
 class Averaging(SlotKeeper):
     """The part of an optimizer that keeps averages of the variables."""
 
@@ -179,8 +187,9 @@ class Averaging(SlotKeeper):
         """Yield the averages of `ema_momentum`; the values themselves before the first update."""
         for variable, state in self._gx_slots.items() if self.ema_momentum is not None else ():
             if SLOT in state.slots:
-                average = apply_constraint(variable, cast_to(state.slots[SLOT].value, variable.dtype))
-                yield variable, ops.where(ops.equal(self.averaged_updates, 0), variable._gx_stored, average)
+                here, average = variable._gx_stored, cast_to(state.slots[SLOT].value, variable.dtype)
+                average = project_moved(variable, here, average)
+                yield variable, ops.where(ops.equal(self.averaged_updates, 0), here, average)
 
     def _gx_is_swapped(self) -> bool:
         return self in _swapped or any(other._gx_is_swapped() for other in self.others)

@@ -13,6 +13,7 @@ from graftax.optimizers.arguments.describe import call_of
 from graftax.optimizers.arguments.kinds import COUNT, PART, Kinds
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine import averaging
+from graftax.optimizers.engine.averaging import project_moved
 from graftax.optimizers.engine.explain import Explanation
 from graftax.optimizers.engine.gradients import Variables, flat_variables
 from graftax.optimizers.engine.numbers import cast_to
@@ -20,7 +21,6 @@ from graftax.optimizers.engine.pure_updates import PureUpdates
 from graftax.optimizers.engine.slot import Slot
 from graftax.optimizers.optimizer import Optimizer
 from graftax.transforms.flow.branches import cond
-from graftax.variables.given_back import apply_constraint
 from graftax.variables.graph.trained_model import seen_from
 from graftax.variables.state import storage
 from graftax.variables.variable import Variable
@@ -137,8 +137,9 @@ class Lookahead(AroundOptimizer, PureUpdates):
 
     def _synchronize(self, pairs: list[tuple[Variable, Variable]]) -> None:
         for fast, slow in pairs:
-            back = slow.value + self.rate * (cast_to(fast._gx_stored, slow.dtype) - slow.value)
-            slow.assign(cast_to(apply_constraint(fast, back), slow.dtype))
+            here = cast_to(fast._gx_stored, slow.dtype)
+            back = slow.value + self.rate * (here - slow.value)
+            slow.assign(project_moved(fast, here, back))
             fast.assign(cast_to(slow.value, fast.dtype))
 
     def __repr__(self) -> str:

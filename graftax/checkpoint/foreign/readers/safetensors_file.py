@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from graftax.checkpoint.arrays import HostArray, from_bytes
-from graftax.checkpoint.dtypes import DTYPES, read_stored_shape
+from graftax.checkpoint.dtypes import DTYPES, is_possible, read_stored_shape
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
 from graftax.checkpoint.foreign.readers.wrong_content import AGAIN, is_something_else, unreadable_error
@@ -52,6 +52,10 @@ def read_safetensors(path: str) -> ForeignFile:
         )
     is_own = "graftax" in metadata
     told = dtypes_from_text(metadata[DTYPES_KEY], path) if is_own and DTYPES_KEY in metadata else {}
+    for name in told.keys() - entries.keys():
+        raise CorruptMetadata(
+            f"{name!r:.100} in {DTYPES_KEY} of {path}", "there is no such array: the file was damaged or forged", AGAIN
+        )
     arrays: dict[str, ForeignArray] = {}
     ranges = []
     for name, entry in entries.items():
@@ -151,6 +155,7 @@ def _entry(path: str, name: str, entry: object) -> tuple[str, Shape, int, int]:
     shape, offsets = entry["shape"], entry["data_offsets"]
     for numbers, count in ((shape, None), (offsets, 2)):
         is_list = type(numbers) is list and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
+        is_list = is_list and (numbers is offsets or is_possible(numbers))
         if not is_list or (count is not None and len(numbers) != count) or len(numbers) > 32:
             raise CorruptMetadata(
                 f"{name!r:.100} in {path}: {numbers!r:.100}",
