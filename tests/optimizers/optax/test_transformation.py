@@ -185,6 +185,7 @@ def test_a_checkpoint_goes_on_exactly_and_one_of_another_transformation_raises(t
         gx.Checkpoint(model=Net(), optimizer=momentum()).restore(tmp_path / "c")
 
 
+@pytest.mark.filterwarnings("ignore:LossScale")  # gradients are made up
 def test_the_options_of_every_optimizer_are_around_it():
     """Rate, multiplier, decay, accumulation, loss scale, averages, constraints; compiled."""
     net, plain = Net(), Net()
