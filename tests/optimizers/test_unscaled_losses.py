@@ -82,3 +82,10 @@ def test_a_loop_of_ones_own_is_told_once():
         warnings.simplefilter("error")
         step()
         one.apply([[1.0]], [w])
+
+
+def test_a_factor_of_1_only_leaves_out_what_is_not_finite():
+    w, one = gx.Variable([1.0]), optimizer(1.0)
+    for gradient in (np.inf, 0.25):
+        one.apply([[gradient]], [w])
+    assert w.numpy().tolist() == [0.75]

@@ -60,6 +60,8 @@ class LossScale(Checked):
         self.growth_interval = growth_interval
         self.scale = rate.scalar(self, "scale", "state", "float32", float(initial))
         self.good_steps = rate.scalar(self, "good_steps", "counter", "int32", 0)
+        if initial == 1 and growth_interval is None:  # a factor that only leaves out what is not finite
+            self._gx_note_asked()
 
     def unscale(self, updates: list[Update], then: Callable[[list[Update]], None]) -> None:
         """Take the factor out of the gradients; go on, if all are finite; adjust the factor."""
