@@ -57,6 +57,11 @@ def take(a: Arrays, x: Array, indices: Array, axis: int | None) -> Any:
 
 
 def _take(a: Arrays, axis: int | None, x: Array, indices: Array) -> Any:
+    if 0 in indices.shape:  # an empty part of x, on which a loss depends as on any other
+        axis = axis if axis is None else axis % x.ndim
+        before, behind = ((), ()) if axis is None else (x.shape[:axis], x.shape[axis + 1 :])
+        rows = a.numpy.reshape(x, (-1,)) if axis is None else a.numpy.moveaxis(x, axis, 0)
+        return a.numpy.reshape(rows[:0], (*before, *indices.shape, *behind))
     return a.numpy.take(x, indices, axis)
 
 

@@ -238,16 +238,16 @@ class JaxArrays:
 
     def set_at(self, x: Any, index: Any, value: Any) -> Any:
         """Return ``x`` with the elements that ``index`` selects replaced."""
-        return x.at[index].set(value)
+        return _with_empty(x.at[index].set(value), value)
 
     def scatter_add(self, x: Any, indices: Any, updates: Any) -> Any:
         """Return ``x`` with ``updates[i]`` added to row ``indices[i]``."""
-        return x.at[indices].add(updates)
+        return _with_empty(x.at[indices].add(updates), updates)
 
     def scatter_reduce(self, x: Any, indices: Any, updates: Any, how: str) -> Any:
         """Return ``x`` with ``updates[i]`` taken into row ``indices[i]``: the larger or the smaller one."""
         rows = x.at[indices]
-        return rows.max(updates) if how == "max" else rows.min(updates)
+        return _with_empty(rows.max(updates) if how == "max" else rows.min(updates), updates)
 
     def solve_triangular(self, x: Any, y: Any, lower: bool, adjoint: bool) -> Any:
         """Return the solution of ``x @ result = y``, or of ``x^H @ result = y``; one triangle of ``x`` is read."""
@@ -294,3 +294,10 @@ def _lowest(dtype: Any) -> Any:
     if jnp.issubdtype(dtype, jnp.floating):
         return np.array(-np.inf, kind)[()]
     return kind.type(False) if kind.kind == "b" else np.array(np.iinfo(kind).min, kind)[()]
+
+
+def _with_empty(found: Any, updates: Any) -> Any:
+    """Return what depends on updates of no rows, too: JAX leaves them out, and a loss would not depend on a layer."""
+    if 0 not in getattr(updates, "shape", ()) or not jnp.issubdtype(updates.dtype, jnp.inexact):
+        return found
+    return found + jnp.sum(updates).astype(found.dtype)
