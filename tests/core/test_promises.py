@@ -121,6 +121,7 @@ def test_every_flag_of_a_class_is_decided():
         "_gx_looked_for_unheld",
         "_gx_run_eagerly",
         "_gx_decay_in_doubt",
+        "_gx_is_asked",
         "autocast",
         "stateful",
     }
