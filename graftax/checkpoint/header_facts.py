@@ -101,6 +101,17 @@ def head_from_text(text: str, file: str) -> Head:
     return Head(step, meta, random)
 
 
+def _read_dict(text: str, damaged: GraftaxError) -> dict[str, Any]:
+    """Return a dict that is JSON; raise the error for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged from None
+    if type(found) is not dict:
+        raise damaged
+    return found
+
+
 def dtypes_to_text(dtypes: Mapping[str, tuple[str, Shape]]) -> str:
     """Return as JSON which arrays have a dtype that other tools read as another one, such as complex numbers.
 
@@ -117,14 +128,8 @@ def dtypes_from_text(text: str, file: str) -> dict[str, tuple[str, Shape]]:
         CorruptMetadata: it is damaged or forged.
     """
     damaged = corrupt_error(f"{DTYPES_KEY} in the header of {file}", "it is no JSON of dtypes and shapes by path")
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        raise damaged from None
-    if type(found) is not dict:
-        raise damaged
     dtypes = {}
-    for path, entry in found.items():
+    for path, entry in _read_dict(text, damaged).items():
         if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not str or entry[0] not in DTYPES:
             raise damaged
         dtype, shape = entry
@@ -166,14 +171,8 @@ def facts_from_text(text: str, file: str) -> Facts:
         CorruptMetadata: it is damaged or forged.
     """
     damaged = corrupt_error(f"{KEY} in the header of {file}", "it is no JSON of records by path")
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        raise damaged from None
-    if type(found) is not dict:
-        raise damaged
     records, containers = {}, {}
-    for path, entry in found.items():
+    for path, entry in _read_dict(text, damaged).items():
         if type(entry) is not list or len(entry) != 3:
             raise damaged
         kind, name, payload = entry

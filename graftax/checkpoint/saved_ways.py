@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from graftax.checkpoint.expression_records import is_expression
 from graftax.checkpoint.graph import Graph, Place
 from graftax.checkpoint.index import Edge, Index
-from graftax.checkpoint.paths import STATE, find_edge
+from graftax.checkpoint.paths import STATE, find_edge, prefixes
 from graftax.variables.graph.module import Module
 
 
@@ -26,8 +26,7 @@ def is_saved_there(index: Index, place: Place, path: str) -> bool:
 
 def passes_expression(index: Index, path: str) -> bool:
     """Return True if the checkpoint has an expression at a path, or above it."""
-    parts = path.split("/")
-    found = (find_edge(index, "/".join(parts[:i])) for i in range(1, len(parts) + 1))
+    found = (find_edge(index, above) for above in prefixes(path))
     return any(one is not None and is_expression(index.nodes[one[0]]) for one in found)
 
 

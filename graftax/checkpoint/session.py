@@ -15,6 +15,7 @@ from graftax.checkpoint.index import Edge, Index
 from graftax.checkpoint.misfit import cast_to, misfit
 from graftax.checkpoint.newer_values import Marks, warn_of_replaced
 from graftax.checkpoint.own_places import OwnPlaces
+from graftax.checkpoint.paths import prefixes
 from graftax.checkpoint.report import Restored, Settings, Trainable
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.checkpoint.trained_as_saved import is_different, set_trainability, trainability_as_saved
@@ -149,8 +150,7 @@ class Session:
         """Return True if the object of this spot is selected."""
         if self._subset is None or self._subset.is_all:
             return self._subset is not None
-        parts = spot.path.split("/")
-        above = ("/".join(parts[:i]) for i in range(1, len(parts) + 1))
+        above = prefixes(spot.path)
         others = [f"{way}{spot.path[len(one) :]}" for one in above for way in self.ways.get(one, ())]
         return spot._replace(others=(*spot.others, *others)) in self._subset
 

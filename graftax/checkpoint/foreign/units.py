@@ -10,7 +10,7 @@ from graftax.checkpoint.foreign.layer_rules import rule_of
 from graftax.checkpoint.foreign.rules.layouts import single_choice
 from graftax.checkpoint.foreign.sources import Source
 from graftax.checkpoint.foreign.unit import Part, Unit
-from graftax.checkpoint.paths import join
+from graftax.checkpoint.paths import join, prefixes
 from graftax.checkpoint.subset import Spot, Subset
 from graftax.core.errors import NotBuiltError, StateError
 from graftax.reparam.base import Reparam
@@ -124,8 +124,8 @@ class Units:
 
     def _unnamed(self, path: str) -> frozenset[int]:
         parts = path.split("/")
-        lists = ("/".join(parts[: place + 1]) for place in range(len(parts) - 1))
-        return frozenset(i for i, above in enumerate(lists) if above in self._made_lists and parts[i + 1].isdecimal())
+        lists = enumerate(prefixes(path)[:-1])
+        return frozenset(i for i, above in lists if above in self._made_lists and parts[i + 1].isdecimal())
 
 
 def _direction_of(layer: Any) -> bool | None:
