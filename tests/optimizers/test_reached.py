@@ -157,6 +157,94 @@ def test_a_step_whose_branch_is_constant_is_the_same_eagerly_and_compiled(weight
         np.testing.assert_allclose(eager, compiled, rtol=1e-6)
 
 
+@pytest.mark.broad
+@pytest.mark.parametrize("flow", ["switch", "while_loop"])
+def test_other_choices_of_an_eager_step_count_like_cond(flow):
+    ends = []
+    for run in (lambda fn: fn, gx.jit):
+        w, v = gx.Variable([1.0, -2.0], name="w"), gx.Variable([3.0], name="v")
+        optimizer = AdamW(0.1, weight_decay=0.1)
+
+        def loss(turns, w=w, v=v):
+            if flow == "switch":
+                return gx.switch(turns, [lambda: ops.sum(w), lambda: ops.sum(w**2) + ops.sum(v**2)])
+            more = gx.while_loop(lambda c: c[0] < turns, lambda c: (c[0] + 1, c[1] + v[0] ** 2), (0, 0.0), 3)
+            return more[1] + ops.sum(w**2)
+
+        run_step = run(lambda turns, loss=loss, w=w, v=v, o=optimizer: o.minimize(lambda: loss(turns), [w, v]))
+        for turns in (1, 0, 1, 0):
+            run_step(ops.asarray(turns))
+        ends.append([w.numpy(), v.numpy()])
+    for eager, compiled in zip(*ends, strict=True):
+        np.testing.assert_allclose(eager, compiled, rtol=1e-6)
+
+
+class WithHead(gx.Model):
+    """A model with a second head, which Python switches off."""
+
+    def __init__(self):
+        super().__init__()
+        self.out, self.head = layers.Dense(1), layers.Dense(1)
+        self.use_head = True
+
+    def call(self, x):
+        return self.out(x) + self.head(x) if self.use_head else self.out(x)
+
+
+Y = rng.normal(size=(8, 1)).astype("float32")
+
+
+def twice(step, eager):
+    step = step if eager else gx.jit(step)
+    step(), step()
+
+
+def by_minimize(model, optimizer, eager):
+    twice(lambda: optimizer.minimize(lambda: ops.mean((model(X) - Y) ** 2), model), eager)
+
+
+def by_fit(model, optimizer, eager):
+    model.compile(optimizer, "mse", run_eagerly=eager)
+    model.fit(X, Y, batch_size=4, shuffle=False, verbose=0)
+
+
+def by_tape(model, optimizer, eager):
+    def step():
+        with gx.GradientTape() as tape:
+            loss = ops.mean((model(X) - Y) ** 2)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    twice(step, eager)
+
+
+KINDS_BY_WAY = {
+    by_minimize: set(OPTIMIZERS) - {"accumulation", "LBFGS"},
+    by_fit: set(OPTIMIZERS) - {"accumulation", "LBFGS"},
+    by_tape: set(OPTIMIZERS) - {"accumulation", "LBFGS", "SAM", "Sophia", "loss scale"},  # these need the loss
+}
+
+
+@pytest.mark.in_turn(12, broad=4)
+@pytest.mark.filterwarnings("ignore:no gradient for")
+@pytest.mark.parametrize(
+    ("train", "kind"), [(way, kind) for way, kinds in KINDS_BY_WAY.items() for kind in sorted(kinds)]
+)
+def test_a_head_that_is_switched_off_rests_eagerly_and_compiled(kind, train):
+    ends = []
+    for eager in (True, False):
+        gx.set_random_seed(0)
+        model, optimizer = WithHead(), OPTIMIZERS[kind]()
+        model(X)
+        train(model, optimizer, eager)
+        before, model.use_head = values(model.head), False
+        train(model, optimizer, eager)
+        for one, other in zip(before, values(model.head), strict=True):
+            np.testing.assert_array_equal(one, other)
+        ends.append(values(model))
+    for one, other in zip(*ends, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
 def test_two_models_may_take_turns_in_one_eager_loss():
     a, b = built(), built()
     optimizer = Adam(0.1)
@@ -166,9 +254,12 @@ def test_two_models_may_take_turns_in_one_eager_loss():
     with pytest.warns(UserWarning, match="no gradient"):
         optimizer.minimize(loss, both)
     turn[0] = b
-    before = values(b)
-    optimizer.minimize(loss, both)  # a was reached before: no warning
-    assert not np.array_equal(values(b)[0], before[0])
+    before = values(a), values(b)
+    with pytest.warns(UserWarning, match="no gradient"):
+        optimizer.minimize(loss, both)
+    for one, other in zip(values(a), before[0], strict=True):
+        np.testing.assert_array_equal(one, other)  # the momentum of the step before does not move it
+    assert not np.array_equal(values(b)[0], before[1][0])
 
 
 def test_a_second_loss_of_one_optimizer_is_looked_at_on_its_own():

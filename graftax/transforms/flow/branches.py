@@ -13,6 +13,7 @@ from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.user_functions import check_functions, check_takes
 from graftax.ops.checks import is_outside
 from graftax.transforms.flow.attribute_changes import require_no_changes
+from graftax.transforms.flow.eager_choices import note_choice
 from graftax.transforms.lifting.agreement import as_dtypes, common_dtypes
 from graftax.transforms.lifting.carried import broadcast_mask, masks_of, set_masks
 from graftax.transforms.lifting.outline import Outline, order_like
@@ -52,6 +53,7 @@ def cond(pred: ArrayLike, true_fn: Branch, false_fn: Branch, *operands: Any) -> 
     check_takes("cond", "false_fn", false_fn, ["operand"] * len(operands), _OPERANDS)
     flag = predicate("cond", pred)
     if registry.current().arrays.is_concrete(flag):
+        note_choice()
         return true_fn(*operands) if bool(flag) else false_fn(*operands)
     transforms = registry.current().control_flow
 
@@ -102,6 +104,7 @@ def switch(index: ArrayLike, branches: Sequence[Branch], *operands: Any) -> Any:
     if arrays.is_concrete(where):
         if not 0 <= int(where) < len(branches):
             raise _no_branch(len(branches), where)
+        note_choice()
         return branches[int(where)](*operands)
     if traced_checks.is_checking():  # programs cannot raise; without checks the nearest branch is taken
         traced_checks.emit(partial(_no_branch, len(branches)), is_outside(len(branches), where), where)

@@ -14,6 +14,7 @@ from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.flow.attribute_changes import require_same_program, traced_until_stable
 from graftax.transforms.flow.body import trace_until_stable
 from graftax.transforms.flow.branches import predicate
+from graftax.transforms.flow.eager_choices import note_choice
 from graftax.transforms.lifting.agreement import as_dtypes
 from graftax.transforms.lifting.carried import Carry
 from graftax.transforms.lifting.outline import Outline
@@ -69,6 +70,7 @@ def while_loop(
         if not backend.arrays.is_concrete(flag):  # differs from row to row, from here on
             return _compile_while(cond_fn, body_fn, carry, left)
         if not bool(flag):
+            note_choice()
             break
         carry = body_fn(carry)
         left = None if left is None else left - 1
