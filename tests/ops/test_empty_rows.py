@@ -5,6 +5,10 @@ import pytest
 
 import graftax as gx
 from graftax import ops
+from graftax.backend.testing.gradient_checks import DIFFERENTIABLE, FIRST, SMOOTH
+from graftax.backend.testing.op_cases import INPUTS
+from graftax.errors import GraftaxError
+from graftax.transforms.gradients.grad import reached_value_and_grad
 
 NONE = np.zeros(0, "int32")
 ROWS = np.ones((4, 3), "float32")
@@ -17,6 +21,9 @@ USES = {
     "segment_max": lambda rows: ops.where(np.arange(4)[:, None] < 0, ops.segment_max(rows, NONE, 4), 0.0),
     "segment_softmax": lambda rows: ops.segment_softmax(rows, NONE, 4),
     "take": lambda rows: ops.concatenate([rows, ROWS], 0),
+    "relu": lambda rows: ops.segment_sum(ops.relu(rows), NONE, 4),
+    "where": lambda rows: ops.where(ROWS[:0] > 0, 0.0, rows),
+    "logsumexp": lambda rows: ops.logsumexp(rows, axis=1),
     "sum": lambda rows: ops.sum(rows, axis=0),
 }
 
@@ -57,3 +64,56 @@ def test_the_shape_of_what_is_taken(axis, places):
     found = ops.take(x, indices, axis=axis)
     assert found.shape == np.take(x, indices, axis).shape
     assert found.dtype == x.dtype
+
+
+def without_elements(value, axis):
+    """Return a value with nothing along an axis, and lists of such."""
+    if isinstance(value, (list, tuple)) and any(isinstance(one, np.ndarray) for one in value):
+        return type(value)(without_elements(one, axis) for one in value)
+    if isinstance(value, np.ndarray) and value.ndim > axis:
+        return np.take(value, np.zeros(0, int), axis)
+    return value
+
+
+def empty_calls(name):
+    """Yield calls of an op with one floating array that has no elements: a function of the array, and the array."""
+    for args, options in [SMOOTH[name]] if name in SMOOTH else INPUTS[name]:
+        place = FIRST.get(name, 0)
+        for axis in range(2):
+            for every in (True, False):
+                given = [without_elements(v, axis) if every or i == place else v for i, v in enumerate(args)]
+                many = isinstance(given[place], (list, tuple))
+                x = np.asarray(given[place][0] if many else given[place])
+                if x.size or x.dtype.kind != "f":
+                    continue
+
+                def call(x, given=given, options=options, place=place, many=many):
+                    value = [x, *given[place][1:]] if many else x
+                    return getattr(ops, name)(*given[:place], value, *given[place + 1 :], **options)
+
+                yield call, x
+
+
+CUT = set(
+    "diag diagonal gather_nd take_along_axis median quantile percentile nanmedian nanquantile nanpercentile prod "
+    "nanprod image.affine_transform image.map_coordinates unstack".split()
+)
+"""Ops that JAX computes as constants where they have no elements: what lies before rests in such a step."""
+
+
+@pytest.mark.broad
+@pytest.mark.parametrize("name", sorted(set(DIFFERENTIABLE) - CUT))
+def test_every_op_of_no_elements_depends_on_its_input(name):
+    for call, x in empty_calls(name):
+        weight = gx.Variable(x)
+
+        def loss(call=call, weight=weight):
+            found = call(weight * 1.0)
+            parts = found if isinstance(found, (tuple, list)) else [found]
+            return sum((ops.sum(part) for part in parts), ops.zeros(())), None
+
+        try:
+            _, (gradient,) = reached_value_and_grad(loss, [weight], lambda _: None)()
+        except GraftaxError:  # there is no such thing for no elements
+            continue
+        assert gradient is not None, (name, x.shape)

@@ -25,6 +25,7 @@ from graftax.backend.host import (
 )
 from graftax.backend.jax import ctc, foreign, neural, packing, tracing, windows
 from graftax.backend.jax.constant_value import constant_value
+from graftax.backend.jax.namespace import namespace
 from graftax.backend.neural import Padding
 from graftax.core import free_sizes
 from graftax.core.dtypes import is_complex
@@ -38,7 +39,7 @@ _convert: Any = jax.jit(jnp.astype, static_argnums=1, inline=True)
 class JaxArrays:
     """The array functions of the JAX backend."""
 
-    numpy: Any = jnp
+    numpy: Any = namespace
 
     def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
         """Return a strongly typed jax.Array; memory of the caller is copied, never shared."""

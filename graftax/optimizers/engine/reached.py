@@ -14,7 +14,7 @@ from graftax.backend import registry
 from graftax.core.errors import GradientError
 from graftax.optimizers.engine.gradients import some_paths
 from graftax.optimizers.engine.slot_table import SlotTable
-from graftax.transforms.flow.eager_choices import EagerChoices, watching
+from graftax.transforms.flow.branches import EagerChoices, watching
 from graftax.transforms.gradients.grad import reached_value_and_grad
 from graftax.variables.variable import Variable
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from graftax.backend import registry, traced_checks
 from graftax.core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexRangeError, ShapeError
+from graftax.core.scopes import ScopeStack
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array, ArrayLike, unwrap
 from graftax.core.user_functions import check_functions, check_takes
 from graftax.ops.checks import is_outside
 from graftax.transforms.flow.attribute_changes import require_no_changes
-from graftax.transforms.flow.eager_choices import note_choice
 from graftax.transforms.lifting.agreement import as_dtypes, common_dtypes
 from graftax.transforms.lifting.carried import broadcast_mask, masks_of, set_masks
 from graftax.transforms.lifting.outline import Outline, order_like
@@ -196,3 +196,21 @@ def predicate(name: str, pred: ArrayLike) -> Any:
     if "int" not in str(flag.dtype):
         raise DTypeError(f"{name} got a predicate of dtype {flag.dtype}", "it is a truth value", "x > 0, or x != 0")
     return flag != 0
+
+
+class EagerChoices:
+    """Whether Python chose a branch by a value, while this was entered in `watching`; compiled, all would count."""
+
+    __slots__ = ("made",)
+
+    def __init__(self) -> None:
+        self.made = False
+
+
+watching: ScopeStack[EagerChoices] = ScopeStack("watch of eager choices")
+
+
+def note_choice() -> None:
+    """Tell all that watch: what this step depends on says nothing of the next."""
+    for choices in watching.items:
+        choices.made = True

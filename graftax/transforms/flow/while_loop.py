@@ -13,8 +13,7 @@ from graftax.core.static_numbers import check_known
 from graftax.core.user_functions import check_functions, check_takes
 from graftax.transforms.flow.attribute_changes import require_same_program, traced_until_stable
 from graftax.transforms.flow.body import trace_until_stable
-from graftax.transforms.flow.branches import predicate
-from graftax.transforms.flow.eager_choices import note_choice
+from graftax.transforms.flow.branches import note_choice, predicate
 from graftax.transforms.lifting.agreement import as_dtypes
 from graftax.transforms.lifting.carried import Carry
 from graftax.transforms.lifting.outline import Outline
