@@ -80,16 +80,20 @@ def make(tree, rng, shuffles, renames, above=()):
     return Part(parts), found
 
 
-def load(seed, folder, shuffles, renames, prefix):
+def load(seed, folder, shuffles, renames, prefix, is_sorted=False):
     """Return, for each layer, its name in the file and the name of what it got; None if the load was refused."""
     rng = np.random.default_rng(seed)
     tree = draw(rng)
+    if is_sorted:
+        tree["stages"] = [None] * 12
     module, known = make(tree, rng, shuffles, renames)
     names = names_in(tree)
     arrays = {}
     for i, name in enumerate(names):
         there = ".".join((*prefix, *name))
         arrays |= {f"{there}.weight": np.full((2, 2), i, "float32"), f"{there}.bias": np.full(2, i, "float32")}
+    if is_sorted:
+        arrays = {name: arrays[name] for name in sorted(arrays)}
     path = folder / ("net.npz" if seed % 2 else "net.safetensors")
     np.savez(path, **arrays) if seed % 2 else save_file(arrays, path, metadata={"format": "pt"})
     try:
@@ -117,3 +121,10 @@ def test_lists_of_other_names(shuffles, tmp_path):
         right += found is not None
         assert found is None or all(name == got for name, got in found.items()), seed
     assert right >= 16
+
+
+@pytest.mark.parametrize("shuffles", [False, True], ids=["", "in another order"])
+def test_files_whose_names_were_sorted(shuffles, tmp_path):
+    for seed in range(1, 61, 2):  # .npz, which keeps the order that it was given
+        found = load(seed, tmp_path, shuffles, True, (), is_sorted=True)
+        assert found is None or all(name == got for name, got in found.items()), seed

@@ -11,8 +11,14 @@ torch = pytest.importorskip("torch")
 from tests.checkpoint.foreign.drawn_networks import Ours, Theirs, draw  # noqa: E402
 
 
-def same_numbers(seed, tmp_path):
-    """Return whether the numbers are those of torch, and the warnings."""
+def same_numbers(seed, tmp_path, is_sorted=False):
+    """Return whether the numbers are those of torch, and the warnings.
+
+    Args:
+        seed: Of the network.
+        tmp_path: A folder.
+        is_sorted: Whether a program sorted the names of the file, which has the order of definition else.
+    """
     made = draw(seed)
     theirs, ours, rng = Theirs(made).eval(), Ours(made, with_layers=seed % 2 == 0), np.random.default_rng(seed)
     for tensor in (*theirs.parameters(), *(b for name, b in theirs.named_buffers() if "running" in name)):
@@ -20,7 +26,8 @@ def same_numbers(seed, tmp_path):
         tensor.data = torch.tensor(drawn, dtype=torch.float32)
     image, row = (rng.normal(size=(3, *shape)).astype("float32") for shape in made.shapes[:2])
     ours(image, row)
-    torch.save(theirs.state_dict(), tmp_path / "net.pt")
+    arrays = theirs.state_dict()
+    torch.save(dict(sorted(arrays.items())) if is_sorted else arrays, tmp_path / "net.pt")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         gx.checkpoint.load_foreign(tmp_path / "net.pt", ours)
@@ -42,11 +49,12 @@ def test_numbers_of_torch(seed, tmp_path):
 
 
 @pytest.mark.broad
+@pytest.mark.parametrize("is_sorted", [False, True])
 @pytest.mark.parametrize("begin", range(13, 113, 25))
-def test_numbers_of_torch_or_a_warning(begin, tmp_path):
+def test_numbers_of_torch_or_a_warning(begin, is_sorted, tmp_path):
     right = 0
     for seed in range(begin, begin + 25):
-        same, told = same_numbers(seed, tmp_path)
+        same, told = same_numbers(seed, tmp_path, is_sorted)
         assert same or any("could not be followed" in one or "a Reshape makes an image" in one for one in told), seed
         right += same and not told
     assert right >= 20

@@ -281,3 +281,38 @@ def test_a_checkpoint_of_a_whole_program_with_random_streams(tmp_path):
     report = gx.checkpoint.load_foreign(tmp_path / "step", model)
     assert [one.name for one in report.left_out] == ["model/layers/1/seed_generator/state"]
     np.testing.assert_array_equal(model.layers[2].kernel, saved.layers[2].kernel)
+
+
+def sorted_file(folder, layers_in):
+    """A file of named layers, sorted, as a library returns what it read; a bias is the place of its layer."""
+    arrays = {}
+    for number, name in enumerate(layers_in):
+        arrays[f"{name}.weight"] = np.full((4, 4), number, "float32")
+        arrays[f"{name}.bias"] = np.full(4, number, "float32")
+    np.savez(folder / "net.npz", **{name: arrays[name] for name in sorted(arrays)})
+    return folder / "net.npz"
+
+
+def test_sorted_names_say_nothing_of_the_order(tmp_path):
+    names = ["fc1", *(f"layers.{i}" for i in range(12))]
+    model = built(Parts(first=dense(), blocks=dense(12)))
+    with pytest.raises(MissingInCheckpoint):
+        gx.checkpoint.load_foreign(sorted_file(tmp_path, names), model, source="torch")
+    model = built(Parts(blocks=dense(12)))
+    gx.checkpoint.load_foreign(sorted_file(tmp_path, names[1:]), model, source="torch")
+    assert [int(block.bias.numpy()[0]) for block in model.blocks] == list(range(12))
+    model = built(Parts(encoder=dense(), decoder=dense()))
+    with pytest.raises(MissingInCheckpoint):
+        gx.checkpoint.load_foreign(sorted_file(tmp_path, ["reads", "answers"]), model, source="torch")
+
+
+def test_files_that_were_put_together_of_sorted_ones(tmp_path):
+    arrays = {}
+    for shard in (range(11), range(11, 22)):
+        names = [f"layers.{i}.{last}" for i in shard for last in ("a.weight", "b.weight")]
+        arrays |= {name: np.full((4, 4), int(name.split(".")[1]), "float32") for name in sorted(names)}
+    np.savez(tmp_path / "net.npz", **arrays)
+    blocks = [Parts(a=layers.Dense(4, use_bias=False), b=layers.Dense(4, use_bias=False)) for _ in range(22)]
+    model = built(Parts(blocks=blocks))
+    gx.checkpoint.load_foreign(tmp_path / "net.npz", model, source="torch")
+    assert [int(block.b.kernel.numpy()[0, 0]) for block in model.blocks] == list(range(22))

@@ -7,6 +7,7 @@ from typing import IO, Any
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray, dtype_name
+from graftax.checkpoint.foreign.alphabetical import are_alphabetical
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.wrong_content import AGAIN
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
@@ -37,7 +38,8 @@ def read_npz(path: str) -> ForeignFile:
     except BaseException:
         archive.close()
         raise
-    return ForeignFile(path, arrays, None, keeps_order=True, close=archive.close)
+    in_order = not are_alphabetical(list(arrays))
+    return ForeignFile(path, arrays, None, keeps_order=in_order, close=archive.close)
 
 
 def _array(archive: ZipArchive, entry: str) -> ForeignArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, from_bytes
+from graftax.checkpoint.foreign.alphabetical import are_alphabetical
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.pickle_machine import Global, PickleMachine, Stored
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
@@ -111,7 +112,8 @@ def read_torch(path: str) -> ForeignFile:
             "the file is readable, and there is no tensor in it",
             "torch.save(model.state_dict(), path)",
         )
-    return ForeignFile(path, arrays, "torch", keeps_order=True, notes=notes, close=archive.close)
+    in_order = not are_alphabetical(list(arrays))
+    return ForeignFile(path, arrays, "torch", keeps_order=in_order, notes=notes, close=archive.close)
 
 
 def _calls(path: str) -> Callable[[Global, tuple[Any, ...]], Any]:
