@@ -24,6 +24,7 @@ _DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
         "group_normalization.GroupNormalization": {"epsilon": 1e-3},
         "rms_normalization.RMSNormalization": {"epsilon": 1e-6},
         "relu_layers.LeakyReLU": {"negative_slope": 0.3},
+        "gru.GRUStep": {"reset_after": True},
     },
     "flax": {
         "batch_normalization.BatchNormalization": {"epsilon": 1e-5, "momentum": 0.99},
@@ -68,5 +69,10 @@ def differing_settings(layer: object, path: str, source: str) -> list[Setting]:
     return [
         Setting(path, name, getattr(layer, name), there)
         for name, there in defaults.items()
-        if getattr(layer, name) != there
+        if getattr(layer, name) != there and not _shapes_tell(layer, name)
     ]
+
+
+def _shapes_tell(layer: object, name: str) -> bool:
+    """Return True if the arrays of a file tell a setting, so that a layer with another one does not fit."""
+    return name == "reset_after" and bool(getattr(layer, "use_bias", False))

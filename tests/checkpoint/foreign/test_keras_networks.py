@@ -234,3 +234,15 @@ def test_normalization_and_einsum_dense(tmp_path):
     theirs.save_weights(path)
     gx.checkpoint.load_foreign(path, ours)
     np.testing.assert_allclose(ours(x), np.asarray(theirs(x)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("use_bias", [False, True])
+def test_the_report_names_a_reset_that_only_the_bias_tells(use_bias, tmp_path):
+    theirs = keras.Sequential([keras.Input((6, 4)), keras.layers.GRU(5, use_bias=use_bias, reset_after=False)])
+    theirs.save_weights(tmp_path / "net.weights.h5")
+    model = gx.Sequential([gx.layers.GRU(5, use_bias=use_bias, reset_after=False)])
+    x = np.ones((2, 6, 4), "float32")
+    model(x)
+    report = gx.checkpoint.load_foreign(tmp_path / "net.weights.h5", model)
+    np.testing.assert_allclose(np.asarray(model(x)), np.asarray(theirs(x)), rtol=1e-4, atol=1e-5)
+    assert [(one.name, one.here, one.there) for one in report.settings] == [("reset_after", False, True)][use_bias:]
