@@ -55,7 +55,8 @@ def _answer(space: str, name: str) -> tuple[str, str]:
     line = NAMES.get(f"{space}.{name}") or NAMES.get(name)
     if line is None:
         near = closest(name, names)
-        line = f"{title}.{near}" if near else _find_elsewhere(space, name) or f"dir({title})"
+        found = near is not None and f"{title}.{near}"
+        line = (not space and _find_exactly(name)) or found or _find_elsewhere(space, name) or f"dir({title})"
     return there, line
 
 
@@ -70,6 +71,11 @@ def public_names(space: str) -> Iterator[str]:
 
 def _is_own(value: object, home: str) -> bool:
     return (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__.startswith(home)
+
+
+def _find_exactly(name: str) -> str:
+    """Return which namespace has just this name: what is near `Metric` is the module `metrics`."""
+    return next((f"{_title(space)}.{name}" for space in SPACES if name in public_names(space)), "")
 
 
 def _find_elsewhere(space: str, name: str) -> str:

@@ -44,6 +44,8 @@ ASKED = {
     "keras": "graftax.layers, graftax.Model and graftax.Sequential",
     "optim": "graftax.optimizers",
     "Dense": "graftax.layers.Dense",
+    "Metric": "graftax.metrics.Metric",
+    "Loss": "graftax.losses.Loss",
     "schedules": "graftax.optimizers.schedules",
     "vmap": "graftax.vectorized_map",
     "Variabel": "graftax.Variable",
