@@ -18,6 +18,7 @@ class Position(NamedTuple):
         has_begun: Whether `on_epoch_begin` of the callbacks was called.
         logs: What the last step of the epoch gave.
         retreat: What there was before the present beginning or end of an epoch, or step, which a resumed run repeats.
+        is_between: Whether that is what one step of a loop left, before what the loop does for the next one.
         validation: Where the data of the validation were before the present end of an epoch.
         commit: The mark of the last run of a compiled step that is counted; see `CompiledFunction.commits`.
 
@@ -34,6 +35,7 @@ class Position(NamedTuple):
     retreat: Retreat | None = None
     validation: dict[str, Any] | None = None
     commit: object = None
+    is_between: bool = False
 
     def advance(self, steps: int, logs: Mapping[str, Any], commit: object) -> Position:
         """Return the position after some more steps."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability
 from graftax.core.errors import StateError
+from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.random_state import RandomState
@@ -16,9 +18,10 @@ from graftax.variables.variable import Variable
 
 
 class Retreat:
-    """The Variables of some roots, the global seed and the states of callbacks as they are when it is made.
+    """The Variables of some roots, their Python state, the global seed and the states of callbacks at one moment.
 
-    It holds the buffers themselves and copies nothing: a compiled step keeps a buffer that somebody else holds.
+    It holds the buffers themselves and copies none: a compiled step keeps a buffer that somebody else holds. What a
+    `get_state` of a user's Module returns is copied.
 
     Args:
         roots: Modules and Variables, by name.
@@ -39,12 +42,31 @@ class Retreat:
         self.states, self.settings = states, settings
         variables = [v for root in roots.values() for v in variables_of(root)]
         self._values = [(v, v._gx_stored, v.trainability) for v in {id(v): v for v in variables}.values()]
-        modules = [node for root in roots.values() if isinstance(root, Module) for node in walk(root)]
-        self._frozen = [(node, node._gx_frozen) for node in modules if isinstance(node, Module)]
-        self._random = RandomState(roots).point_of_return()
+        modules = list({id(node): node for root in roots.values() for node in _modules_of(root)}.values())
+        self._frozen = [(node, node._gx_frozen) for node in modules]
+        self._told = [(node, copy.deepcopy(node.get_state())) for node in modules if _tells_state(node)]
+        self._roots = roots
+        self._random, self._stream = RandomState(roots).point_of_return(), RandomState(roots).get_state()
+
+    def forget_unchanged(self) -> None:
+        """Hold no longer what Variables have still, so that a compiled step may take their buffers."""
+        self._values = [entry for entry in self._values if entry[0]._gx_stored is not entry[1]]
+
+    def changed(self, paths: Mapping[int, str]) -> list[str]:
+        """Return what is different now: Variables, Modules with a Python state, and the global random stream.
+
+        Args:
+            paths: The paths of Variables and Modules, by id.
+        """
+        nodes: list[Variable | Module] = [
+            *(v for v, value, _ in self._values if v._gx_stored is not value and not _are_equal(v, value)),
+            *(module for module, state in self._told if not _are_alike(module.get_state(), state)),
+        ]
+        draws = RandomState(self._roots).get_state() != self._stream
+        return [paths[id(node)] for node in nodes] + ["the global random stream"] * draws
 
     def go_back(self) -> None:
-        """Assign the values to the Variables that have others now, and freeze those that were frozen."""
+        """Assign what Variables had, give Modules their Python state, and freeze what was frozen."""
         for variable, value, trainability in self._values:
             if variable._gx_stored is not value and not _are_equal(variable, value):
                 variable.assign(value)
@@ -53,6 +75,9 @@ class Retreat:
         for module, frozen in self._frozen:
             if module._gx_frozen != frozen:
                 set_frozen(module, frozen)
+        for module, state in self._told:
+            if state is not None and not _are_alike(module.get_state(), state):
+                module.set_state(copy.deepcopy(state))
         self._random()
 
 
@@ -69,6 +94,33 @@ def variables_of(root: object) -> list[Variable]:
     if isinstance(root, list | tuple | dict):
         return [v for one in (root.values() if isinstance(root, dict) else root) for v in variables_of(one)]
     raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
+
+
+def _modules_of(root: object) -> Iterator[Module]:
+    if isinstance(root, list | tuple | dict):
+        for one in root.values() if isinstance(root, dict) else root:
+            yield from _modules_of(one)
+    elif isinstance(root, Module):
+        yield from (node for node in walk(root) if isinstance(node, Module))
+
+
+def _tells_state(module: Module) -> bool:
+    """Tell whether a Module has a `get_state` and `set_state` of the user's: training changes none of graftax."""
+    if Module.get_state is type(module).get_state or Module.set_state is type(module).set_state:
+        return False
+    return not is_ours(next(kind for kind in type(module).__mro__ if "get_state" in vars(kind)))
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Tell whether two Python states are equal, arrays in them included."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        one, other = np.asarray(one), np.asarray(other)
+        return one.dtype == other.dtype and one.shape == other.shape and bool(one.tobytes() == other.tobytes())
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(_are_alike(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_are_alike, one, other))
+    return bool(one == other) or (one != one and other != other)
 
 
 def _are_equal(variable: Variable, value: Array) -> bool:

@@ -43,7 +43,8 @@ class RunState(Module):
     """
 
     untracked: ClassVar[frozenset[str]] = frozenset(
-        {"callbacks", "params", "is_saved", "program", "_at", "_is_whole", "_running", "_waiting", "_plain"}
+        {"callbacks", "params", "is_saved", "program"}
+        | {"_at", "_is_whole", "_running", "_waiting", "_plain", "_steps_end"}
     )
 
     callbacks: list[Callback]
@@ -57,6 +58,7 @@ class RunState(Module):
         # of the compiled step that runs: the place of its mark, the mark before, how many steps it takes
         self._running: tuple[deque[object], object, int] | None = None
         self.is_saved = False  # whether a callback may save it at any time
+        self._steps_end = False  # whether a loop says where its steps end
         self.program = ProgramAtStart(self.roots, self._trained, self._with_settings)
         self._is_whole = False  # whether a step was taken
         self._waiting: list[list[Any]] | None = None  # the states of callbacks in a run that is resumed
@@ -142,12 +144,25 @@ class RunState(Module):
             commits: The marks of a compiled step; None for an eager one.
             steps: How many steps it takes.
         """
+        before = self._at.retreat if self._at.is_between else None
         if commits is not None:
             object.__setattr__(self, "_running", (commits, _last_commit(commits), steps))
+            if before is not None:
+                before.forget_unchanged()
             return
         object.__setattr__(self, "_running", None)
         if self.is_saved and self._at.step and process_group() is None:
-            self._at = self._at._replace(retreat=Retreat(self.roots(), None))
+            self._at = self._at._replace(retreat=before or Retreat(self.roots(), None), is_between=False)
+
+    def end_step(self) -> None:
+        """Keep what the last step left: a checkpoint of it has nothing of what the loop does for the next one."""
+        self._steps_end = True
+        if self.is_saved:
+            self._at = self._at._replace(retreat=self._make_retreat(), is_between=True)
+
+    def is_within_step(self) -> bool:
+        """Tell whether a step is counted that the loop has not ended: a resumed run would not do the rest of it."""
+        return self._steps_end and self._at.retreat is None
 
     def advance(self, steps: int, logs: Mapping[str, Any]) -> None:
         """Count finished steps. It runs at each batch, so it avoids the cost of a normal assignment to an attribute.
@@ -180,10 +195,14 @@ class RunState(Module):
         return None
 
     @contextmanager
-    def between_steps(self) -> Iterator[None]:
-        """Let everything be as it was before the present beginning or end of an epoch, which a resumed run repeats."""
+    def between_steps(self, ended: bool = False) -> Iterator[None]:
+        """Let everything be as it was before the present beginning or end of an epoch, which a resumed run repeats.
+
+        Args:
+            ended: Whether to do so only for what a loop did since `end_step`. Defaults to False.
+        """
         retreat = self._at.retreat
-        if retreat is None:
+        if retreat is None or (ended and not self._at.is_between):
             yield
             return
         now = Retreat(self.roots(), None)

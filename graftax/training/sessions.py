@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from graftax.checkpoint.manager import CheckpointManager
+from graftax.core import user_line
 from graftax.core.errors import ArgumentError
 from graftax.core.short_traceback import door
 from graftax.core.user_functions import check_takes
@@ -17,8 +18,9 @@ from graftax.training.callbacks.model_checkpoint import ModelCheckpoint
 from graftax.training.hooks.callback import Callback, Logs
 from graftax.training.hooks.callback_list import CallbackList, as_list
 from graftax.training.hooks.history import History
+from graftax.training.nodes_of_roots import paths_of
 from graftax.training.resuming import open_manager, warn_of_settings
-from graftax.training.retreat import variables_of
+from graftax.training.retreat import Retreat, variables_of
 from graftax.training.run import RunState
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.variable import Variable
@@ -50,13 +52,17 @@ class Session:
             shown: Any = self  # callbacks assign this to their model
             callback.set_model(shown)
 
-        self._savers = CallbackList([c for c in callbacks if isinstance(c, ModelCheckpoint)], attach, params)
+        self._checkpoints = [c for c in callbacks if isinstance(c, ModelCheckpoint)]
+        self._savers = CallbackList(self._checkpoints, attach, params)
         others = [*(c for c in callbacks if not isinstance(c, ModelCheckpoint)), self.history]
         self._hooks = CallbackList(others, attach, params)
         self._state = SessionState([*callbacks, self.history], params, self._given)
         self._state.is_saved = bool(self._savers.callbacks)
         params["run"] = self._state
         self._epoch_is_open = False
+        self._ends_steps = False  # whether the loop says where a step of it ends
+        self._has_warned = False
+        self._before: Retreat | None = None  # what the last step left, if its checkpoint is due
 
     def __getattr__(self, name: str) -> Any:
         model = self.__dict__.get("_given", {}).get("model")
@@ -111,7 +117,9 @@ class Session:
             self._state.begin_epoch(self._hooks)
             self._epoch_is_open = True
         index = self._state.index
-        self._savers.run("on_train_batch_begin", index)
+        self._warn_of_changes()
+        with self._state.between_steps(ended=True):
+            self._savers.run("on_train_batch_begin", index)
         self._hooks.run("on_train_batch_begin", index)
         self._state.begin_step(function.commits if isinstance(function, CompiledFunction) else None, 1)
         found = function(*args)
@@ -119,7 +127,34 @@ class Session:
         logs = _logs_of(found)
         self._hooks.run("on_train_batch_end", index, logs=logs)
         self._savers.run("on_train_batch_end", index, logs=logs)
+        if not (self._ends_steps or self._has_warned) and any(
+            saver.saves_within_epoch() for saver in self._savers.callbacks
+        ):
+            self._before = Retreat(self._given, None)
         return found
+
+    @door
+    def end_step(self) -> None:
+        """Say that what follows belongs to the next step: the last line of the body of a loop.
+
+        A checkpoint of this step then has what there is now, and a resumed run begins with what the loop does before
+        `step`, such as taking a batch from a loader that is a root. Until the next step, the values are kept in memory.
+        """
+        self._ends_steps = True
+        self._before = None
+        self._state.end_step()
+
+    def _warn_of_changes(self) -> None:
+        before, self._before = self._before, None
+        if before is None or not (changed := before.changed(paths_of(self._given))):
+            return
+        user_line.warn(
+            f"{', '.join(changed[:5])} changed between step {self.steps} and the next one, and the checkpoint of step "
+            f"{self.steps} has this: a resumed run would do again what the loop does before step(). Instead: "
+            "run.end_step() as the last line of the body of the loop, which says that what follows belongs to the next "
+            "step; or do it in the function that step() gets"
+        )
+        self._has_warned = True
 
     @door
     def end_epoch(self, logs: Mapping[str, Any] | None = None) -> None:
@@ -137,13 +172,17 @@ class Session:
         self._hooks.run("on_epoch_end", epoch, logs=shown)
         self._state.end_epoch()
         self._epoch_is_open = False
+        self._before = None
         self._savers.run("on_epoch_end", epoch, logs=shown)
+        if self._ends_steps:
+            self._state.end_step()
 
     def _gx_begin(self) -> None:
         self._state.begin_training(self._hooks, self._savers)
 
     def _gx_end(self) -> None:
-        self._savers.run("on_train_end")
+        with self._state.between_steps(ended=True):
+            self._savers.run("on_train_end")
         self._hooks.run("on_train_end")
 
     def _gx_failed(self, error: BaseException) -> None:
@@ -154,11 +193,22 @@ class Session:
 class SessionState(RunState):
     """The progress of a session, with the seeds and the states of callbacks."""
 
-    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given"}
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given", "_begun_at"}
 
     def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any], roots: Mapping[str, Any]) -> None:
         super().__init__(callbacks, params)
         object.__setattr__(self, "given", dict(roots))
+        self._begun_at = 0
+
+    def begin_training(self, *lists: CallbackList) -> None:
+        """Call `on_train_begin` of the callbacks."""
+        super().begin_training(*lists)
+        self._begun_at = self._at.step
+
+    def is_within_step(self) -> bool:
+        """Tell whether a step may not be over; of the first one, nobody knows whether the loop would say so."""
+        is_first = self._at.step == self._begun_at + 1 and self._at.done > 0 and not self._steps_end
+        return super().is_within_step() or (is_first and self._at.retreat is None)
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the session."""

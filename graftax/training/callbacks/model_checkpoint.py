@@ -180,16 +180,17 @@ class ModelCheckpoint(Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Save the state after the previous step, if due; the last one of an epoch is saved with its logs."""
-        if isinstance(self.every, int) and self.params["step"] // self.every > max(self._saved, 0) // self.every:
+        if self.saves_within_epoch():
             self._save({}, competes=False)
+
+    def saves_within_epoch(self) -> bool:
+        """Tell whether the state after the last step is due, although its epoch goes on."""
+        return isinstance(self.every, int) and self.params["step"] // self.every > max(self._saved, 0) // self.every
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Save, if due, with the monitored number."""
         value = None if self.monitor is None else self.monitor.read(logs, self.params)
-        is_due = (
-            not isinstance(self.every, int) or self.params["step"] // self.every > max(self._saved, 0) // self.every
-        )
-        if is_due or value is not None:
+        if not isinstance(self.every, int) or self.saves_within_epoch() or value is not None:
             numbers = {name: float(number) for name, number in (logs or {}).items()}
             self._save(numbers, competes=value is not None)
 
@@ -216,8 +217,9 @@ class ModelCheckpoint(Callback):
         if self.manager is not None and not isinstance(error, CheckpointError) and process_group() is None:
             run = self.params["run"]
             run.settle()
-            with run.between_steps():
-                self._save({}, competes=False)
+            if not run.is_within_step():
+                with run.between_steps():
+                    self._save({}, competes=False)
             self.manager.wait()
 
     def _save(self, numbers: dict[str, float], competes: bool) -> None:
