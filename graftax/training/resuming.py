@@ -22,7 +22,8 @@ from graftax.training.finished_run import tell_nothing_left
 from graftax.training.first_step import FirstStep
 from graftax.training.objectives import require_objectives
 from graftax.training.resumed_metrics import ROOT, lacks_some, list_resumed_metrics
-from graftax.training.run import Run, RunState
+from graftax.training.run import Run
+from graftax.training.run_state import RunState
 from graftax.training.sources.on_device import as_tuple, host_of
 from graftax.training.sources.source import Source
 from graftax.training.trainable_model import TrainableModel

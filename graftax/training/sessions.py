@@ -21,7 +21,7 @@ from graftax.training.hooks.history import History
 from graftax.training.nodes_of_roots import paths_of
 from graftax.training.resuming import open_manager, warn_of_settings
 from graftax.training.retreat import Retreat, variables_of
-from graftax.training.run import RunState
+from graftax.training.run_state import RunState
 from graftax.transforms.compile.compiled_function import CompiledFunction
 from graftax.variables.variable import Variable
 

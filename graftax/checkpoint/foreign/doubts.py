@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.foreign.numbering import stem_of
+from graftax.checkpoint.foreign.rules.layouts import identity
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
 from graftax.core import user_line
 
@@ -53,6 +54,7 @@ def _warn_of_square_weights(pairs: Iterable[tuple[Unit, Group]]) -> None:
         unit.path
         for unit, group in pairs
         if not unit.kind and group.name.rpartition(".")[2] == "weight" and _is_square(unit.parts[0].variable.shape)
+        if all(choice.convert is identity for choice in unit.parts[0].choices)  # no array of a Dense that names= gives
     ]
     if unsure:
         user_line.warn(

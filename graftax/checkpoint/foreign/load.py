@@ -19,6 +19,7 @@ from graftax.checkpoint.foreign.name_map import (
     scopes_of,
     split_groups,
     split_units,
+    with_rests,
 )
 from graftax.checkpoint.foreign.numbering import Counting
 from graftax.checkpoint.foreign.opening import open_weights
@@ -177,6 +178,7 @@ class _Loading:
         self._names = names
         scopes = scopes_of(names, self._units, self._groups, self._file.path)
         units, groups = split_units(self._units, scopes), split_groups(self._groups, scopes)
+        scopes = with_rests(scopes, self._units, self._groups)
         if not any(scope.path == "" for scope in scopes):
             scopes = [*scopes, Scope("", self._common_root(units, groups))]
         mark_tied(groups)

@@ -85,12 +85,37 @@ def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Sequence[
                     f"one of {_some_names(there)}; the command `graftax ckpt show {file}` lists all",
                 )
             found[prefix] = Scope(prefix, meant)
-    return sorted(found.values(), key=lambda scope: -len(scope.path.split("/")) if scope.path else 0)
+    return sorted(found.values(), key=_depth)
 
 
 def _some_names(names: set[str]) -> str:
     shortest = sorted(names - {""}, key=lambda name: (len(re.findall("[./]", name)), name))
     return ", ".join(shortest[:6]) + (", ..." if len(shortest) > 6 else "")
+
+
+def with_rests(scopes: list[Scope], units: Iterable[Unit], groups: Iterable[Group]) -> list[Scope]:
+    """Return the scopes, and those of the rest of layers of which single Variables take arrays of one other layer.
+
+    Args:
+        scopes: The scopes that a name map describes.
+        units: The units of the program.
+        groups: The groups of the file.
+    """
+    meant = {scope.path: scope.name for scope in scopes}
+    holders = {
+        array.name: group.name for group in groups for array in group.arrays.values() if array.name != group.name
+    }
+    rests: list[Scope] = []
+    for unit in units:
+        from_groups = {holders.get(meant[part.path], "") for part in unit.parts if part.path in meant}
+        name = from_groups.pop() if len(from_groups) == 1 and unit.path not in meant else ""
+        if name and name not in meant.values():
+            rests.append(Scope(unit.path, name))
+    return sorted([*scopes, *rests], key=_depth)
+
+
+def _depth(scope: Scope) -> int:
+    return -len(scope.path.split("/")) if scope.path else 0
 
 
 def split_units(units: list[Unit], scopes: Iterable[Scope]) -> list[Unit]:

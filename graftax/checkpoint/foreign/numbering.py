@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from graftax.checkpoint.foreign.naming import Components
+from graftax.checkpoint.foreign.naming import Components, natural_key
 
 
 class Siblings:
@@ -56,6 +56,21 @@ def names_that_count(common: Iterable[str], ours: Iterable[str], theirs: Iterabl
     """
     here, there = _by_stem(ours), _by_stem(theirs)
     return [name for name in common if _is_alike(stem_of(name), here, there)]
+
+
+def do_numbers_fall(names: Iterable[Components]) -> bool:
+    """Return True if of two names that differ in a number, the larger one comes first.
+
+    Args:
+        names: Names one after the other.
+    """
+    last: dict[tuple[Components, str], int] = {}
+    for name in names:
+        for i, (word, number, _) in enumerate(natural_key(name)):
+            if number < last.setdefault((name[:i], word), number):
+                return True
+            last[name[:i], word] = number
+    return False
 
 
 def _is_alike(stem: str, ours: dict[str, set[str]], theirs: dict[str, set[str]]) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from graftax.checkpoint.foreign.naming import Components, do_names_deny, is_order_known, natural_key
-from graftax.checkpoint.foreign.numbering import names_that_count, stem_of
+from graftax.checkpoint.foreign.numbering import do_numbers_fall, names_that_count, stem_of
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
 
@@ -33,7 +33,9 @@ class Orders:
 
     def are_known(self, names: Sequence[Components]) -> bool:
         """Return True if groups with these names, one after the other, are in the order of definition."""
-        return self._keeps_order or all(is_order_known(a, b) for a, b in pairwise(names))
+        if self._keeps_order:  # where numbers say another one, nobody knows
+            return not do_numbers_fall(names)
+        return all(is_order_known(a, b) for a, b in pairwise(names))
 
     def agree(self, units: Units, groups: Groups, by_order: set[int], unsure: set[int], pairs: Pairs) -> bool:
         """Return False if names, or other pairs, say that the order on both sides is not the same.

@@ -246,3 +246,9 @@ def test_the_report_names_a_reset_that_only_the_bias_tells(use_bias, tmp_path):
     report = gx.checkpoint.load_foreign(tmp_path / "net.weights.h5", model)
     np.testing.assert_allclose(np.asarray(model(x)), np.asarray(theirs(x)), rtol=1e-4, atol=1e-5)
     assert [(one.name, one.here, one.there) for one in report.settings] == [("reset_after", False, True)][use_bias:]
+
+
+def test_rms_normalization(tmp_path):
+    theirs = keras.Sequential([keras.Input((4,)), keras.layers.RMSNormalization(), keras.layers.Dense(4)])
+    ours = gx.Sequential([layers.RMSNormalization(), layers.Dense(4)])
+    compare(theirs, ours, draw(3, 4), tmp_path, ".keras")

@@ -316,3 +316,33 @@ def test_files_that_were_put_together_of_sorted_ones(tmp_path):
     model = built(Parts(blocks=blocks))
     gx.checkpoint.load_foreign(tmp_path / "net.npz", model, source="torch")
     assert [int(block.b.kernel.numpy()[0, 0]) for block in model.blocks] == list(range(22))
+
+
+@pytest.mark.parametrize("rest", [{}, {"a/bias": "user.bias", "b/bias": "item.bias"}, {"a": "user", "b": "item"}])
+def test_the_rest_of_a_layer_follows_its_named_array(rest, tmp_path, recwarn):
+    model = built(Parts(a=dense(), b=dense()))
+    path, names = file_of(["user", "item"], tmp_path), {"a/kernel": "item.weight", "b/kernel": "user.weight"}
+    gx.checkpoint.load_foreign(path, model, source="torch", names=names | rest)
+    assert [float(v.numpy().ravel()[0]) for v in (model.a.kernel, model.b.kernel)] == [0.0, 1.0]
+    crossed = [0.0, 1.0] if not rest else [1.0, 0.0]
+    assert [float(v.numpy().ravel()[0]) for v in (model.a.bias, model.b.bias)] == crossed
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("order", ["reversed", "shuffled"])
+def test_an_order_that_nobody_defines(order, tmp_path):
+    arrays = {}
+    for number, name in enumerate(["user.0", "user.2", "item.0", "item.2"]):
+        arrays |= {f"{name}.weight": np.full((4, 4), number, "float32"), f"{name}.bias": np.full(4, number, "float32")}
+    names = list(arrays)[::-1] if order == "reversed" else np.random.default_rng(2).permutation(list(arrays)).tolist()
+    np.savez(tmp_path / "net.npz", **{name: arrays[name] for name in names})
+    model = built(Parts(a=dense(2), b=dense(2)))
+    with pytest.raises(MissingInCheckpoint):
+        gx.checkpoint.load_foreign(tmp_path / "net.npz", model, source="torch")
+    gx.checkpoint.load_foreign(
+        tmp_path / "net.npz",
+        model,
+        source="torch",
+        names={f"{t}/{i}": f"{n}.{2 * i}" for t, n in (("a", "user"), ("b", "item")) for i in range(2)},
+    )
+    assert [int(one.bias.numpy()[0]) for one in [*model.a, *model.b]] == [0, 1, 2, 3]

@@ -7,7 +7,7 @@ from typing import IO, Any
 import numpy as np
 
 from graftax.checkpoint.arrays import HostArray, dtype_name
-from graftax.checkpoint.foreign.alphabetical import are_alphabetical
+from graftax.checkpoint.foreign.definition_order import is_definition_order
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.wrong_content import AGAIN
 from graftax.checkpoint.foreign.readers.zip_archive import ZipArchive
@@ -38,7 +38,7 @@ def read_npz(path: str) -> ForeignFile:
     except BaseException:
         archive.close()
         raise
-    in_order = not are_alphabetical(list(arrays))
+    in_order = is_definition_order(list(arrays))
     return ForeignFile(path, arrays, None, keeps_order=in_order, close=archive.close)
 
 

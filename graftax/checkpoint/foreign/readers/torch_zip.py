@@ -11,7 +11,7 @@ import numpy as np
 
 from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, from_bytes
-from graftax.checkpoint.foreign.alphabetical import are_alphabetical
+from graftax.checkpoint.foreign.definition_order import is_definition_order
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.pickle_machine import Global, PickleMachine, Stored
 from graftax.checkpoint.foreign.readers.regular_file import RegularFile
@@ -112,7 +112,7 @@ def read_torch(path: str) -> ForeignFile:
             "the file is readable, and there is no tensor in it",
             "torch.save(model.state_dict(), path)",
         )
-    in_order = not are_alphabetical(list(arrays))
+    in_order = is_definition_order(list(arrays))
     return ForeignFile(path, arrays, "torch", keeps_order=in_order, notes=notes, close=archive.close)
 
 

@@ -22,6 +22,7 @@ _ORDER = (
     "position_embeddings",
     "alpha",
     "gamma",
+    "scale",
     "beta",
     "bias",
     "moving_mean",

@@ -1,8 +1,8 @@
-"""Which names were sorted, and which are in the order of definition."""
+"""Which names somebody has put in another order than that of definition."""
 
 import pytest
 
-from graftax.checkpoint.foreign.alphabetical import are_alphabetical
+from graftax.checkpoint.foreign.definition_order import is_definition_order
 
 
 def of_layers(*layers, parts=("weight", "bias")):
@@ -27,6 +27,11 @@ CASES = {
     "LSTM, sorted": (sorted(f"rnn.{a}_{b}h_l0" for a in ("weight", "bias") for b in "ih"), True),
     "attention, as defined": (["a.in_proj_weight", "a.in_proj_bias", "a.out_proj.weight", "a.out_proj.bias"], False),
     "attention, sorted": (["a.in_proj_bias", "a.in_proj_weight", "a.out_proj.bias", "a.out_proj.weight"], True),
+    "towers, mixed": (["user.0.bias", "item.0.weight", "user.0.weight", "item.0.bias"], True),
+    "weights first": (["a.weight", "b.weight", "a.bias", "b.bias"], True),
+    "some names that are sorted by chance": (["body.weight", "head.weight", "stem.weight"], False),
+    "many names that are sorted": ([f"{name}.weight" for name in ("attn", "body", "conv", "head", "out")], True),
+    "own parameters before layers": (["cls", "pos", "fc.weight", "fc.bias", "attn.weight"], False),
     "nothing": ([], False),
 }
 
@@ -34,4 +39,4 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_names(case):
     names, expected = CASES[case]
-    assert are_alphabetical(names) is expected
+    assert is_definition_order(names) is not expected

@@ -1,33 +1,45 @@
-"""Whether the names of a file are in the order of the alphabet, which says nothing of the order of layers.
+"""Whether the names of a file can be in the order in which their layers were defined, or somebody put them in another.
 
 Libraries that read safetensors or a nested dict of JAX sort what they return, and a program may save it again in a
-format that keeps the order of definition.
+format that keeps the order that it was given. Programs also write sets, or lists that they reversed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import Any, cast
 
 from graftax.checkpoint.foreign.naming import Components, natural_key
 
 _MEAN_RUN = 8  # names, in a file that was put together of some sorted ones; where layers are defined, runs are shorter
+_NO_CHANCE = 5  # layers of different names that are sorted: by chance, one file of 120
 
 
-def are_alphabetical(names: Sequence[str]) -> bool:
-    """Return True if names are sorted, in one run or a few long ones, and not by chance.
-
-    It is no chance where number 10 comes before number 2, or the bias of a layer before its weight.
+def is_definition_order(names: Sequence[str]) -> bool:
+    """Return False if nobody defines layers in this order: they are sorted, or their arrays are apart.
 
     Args:
         names: The names, in the order of the file.
     """
     parts = [tuple(re.split(r"[./]", name)) for name in names]
-    for key in (tuple, natural_key):
-        keys = [key(one) for one in parts]
+    layers = [layer for layer, _ in groupby(one[:-1] for one in parts)]
+    return len(layers) == len(set(layers)) and not _are_sorted(parts)
+
+
+def _are_sorted(parts: Sequence[Components]) -> bool:
+    """Return True if names are sorted, in one run or a few long ones, and not by chance.
+
+    It is no chance where number 10 comes before number 2, or the bias of a layer before its weight.
+    """
+    words = {tuple(word for word, _, _ in natural_key(one[:-1])) for one in parts}
+    by_letters, by_number = list(parts), [natural_key(one) for one in parts]
+    for keys in cast("list[list[Any]]", [by_letters, by_number]):
         runs = 1 + sum(one > other for one, other in pairwise(keys))
-        if (runs == 1 or len(names) >= _MEAN_RUN * runs) and any(
+        if runs == 1 and len(words) >= _NO_CHANCE:
+            return True
+        if (runs == 1 or len(parts) >= _MEAN_RUN * runs) and any(
             keys[i] < keys[i + 1] and _is_sorted_pair(*parts[i : i + 2]) for i in range(len(parts) - 1)
         ):
             return True
