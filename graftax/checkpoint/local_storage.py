@@ -75,11 +75,15 @@ class LocalStorage:
         return LocalShare(self.fs, ticket)
 
     def remove(self, path: str) -> None:
-        """Delete a checkpoint: first it is renamed, durably, then its files are deleted."""
+        """Delete a checkpoint, if it is still there: renamed first, durably, so that nobody finds half of it."""
         with storage_errors(f"deleting {path}"):
-            check_replaceable(path, self.fs.listdir(path))
-            trash = os.path.join(os.path.dirname(path), f".trash-{os.urandom(8).hex()}")
-            discard(self.fs, path, trash)
+            try:
+                check_replaceable(path, self.fs.listdir(path))
+                trash = os.path.join(os.path.dirname(path), f".trash-{os.urandom(8).hex()}")
+                discard(self.fs, path, trash)
+            except FileNotFoundError:  # another process was first
+                if os.path.basename(path) in self.fs.listdir(os.path.dirname(path)):
+                    raise
 
     def sweep(self, folder: str) -> list[str]:
         """Delete the files that killed processes have left in a folder.

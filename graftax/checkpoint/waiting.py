@@ -5,7 +5,7 @@ from __future__ import annotations
 from graftax.checkpoint.arrays import HostArray
 from graftax.checkpoint.deferred import Deferred
 from graftax.checkpoint.graph import Graph, Place, SlotPlace
-from graftax.checkpoint.index import NodeRecord
+from graftax.checkpoint.index import Kind, NodeRecord
 from graftax.checkpoint.paths import join, slot_path
 from graftax.checkpoint.session import Session
 from graftax.checkpoint.subset import Spot, find_saved_spot
@@ -46,7 +46,7 @@ class WaitingPlace(Place):
 def add_waiting(graph: Graph) -> None:
     """Add the values that wait below the Modules of a graph, and the slots that wait with them."""
     found = _Found(graph)
-    for place in list(graph.places):
+    for place in [place for place in graph.places if place.kind is not Kind.VALUE]:  # which is Python state
         if isinstance(place.thing, Module) and isinstance(place.thing._gx_pending, Deferred):
             found.add_below(place, place.thing._gx_pending)
     found.add_slots()
@@ -57,7 +57,7 @@ class _Found:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._live = {id(place.thing): place for place in graph.places}
+        self._live = {id(place.thing): place for place in graph.places if place.kind is not Kind.VALUE}
         self._leaves: dict[tuple[Session, int], WaitingPlace] = {}
 
     def add_below(self, place: Place, deferred: Deferred) -> None:

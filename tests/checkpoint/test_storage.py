@@ -235,3 +235,8 @@ def test_local_paths_with_colons_are_local(tmp_path, toys, monkeypatch):
     os.mkdir("a:")
     commit("a:/c", toys.draft(OLD))
     assert os.path.exists(tmp_path / "a:" / "c" / GRAPH)
+
+
+def test_what_another_process_has_deleted_is_deleted(tmp_path):
+    storage, _ = place_of(tmp_path / "gone")
+    storage.remove(str(tmp_path / "gone"))

@@ -262,3 +262,45 @@ def test_a_plain_weight_that_waits_for_an_expression_is_passed_on_as_it_was_save
     gx.Checkpoint(model=again).restore(tmp_path / "second").assert_consumed()
     np.testing.assert_array_equal(again(X), wanted)
     np.testing.assert_array_equal(copy.deepcopy(half)(X), wanted)
+
+
+class Counting(Pair):
+    """Modules with Python state of their own: the pair, and the optimizer that keeps the slots."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def get_state(self):
+        return {"count": self.count}
+
+    def set_state(self, state):
+        self.count = state["count"]
+
+
+class CountingAdam(gx.optimizers.Adam):
+    def get_state(self):
+        return {"kind": "counting"}
+
+    def set_state(self, state):
+        assert state == {"kind": "counting"}
+
+
+def test_what_waits_is_saved_below_modules_with_python_state(tmp_path):
+    def program():
+        pair, optimizer = Counting(), CountingAdam(0.1)
+        return pair, optimizer, gx.Checkpoint(pair=pair, optimizer=optimizer)
+
+    pair, optimizer, checkpoint = program()
+    expected = pair.both()
+    pair.count = 3
+    optimizer.minimize(lambda: ops.mean(pair.d(pair.g(X)) ** 2), pair)
+    expected = pair.both()
+    checkpoint.save(tmp_path / "first")
+    _, _, checkpoint = program()
+    checkpoint.restore(tmp_path / "first")
+    assert set(checkpoint.save(tmp_path / "second").waiting) >= WAITING
+    pair, optimizer, checkpoint = program()
+    checkpoint.restore(tmp_path / "second")
+    np.testing.assert_array_equal(pair.both(), expected)
+    assert pair.count == 3
