@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
+from graftax.checkpoint.foreign.naming import natural_key
 from graftax.checkpoint.foreign.numbering import stem_of
 from graftax.checkpoint.foreign.rules.layouts import identity
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
@@ -31,7 +32,7 @@ def warn_of_doubts(source: str, file: ForeignFile, pairs: Iterable[tuple[Unit, G
 def _warn_of_branches(file: ForeignFile, pairs: Iterable[tuple[Unit, Group]]) -> None:
     """Warn of layers of one shape that only their order tells apart, if the file is of a graph with branches."""
     names = {stem_of(path.rpartition("/")[2]) for path in file.labels}
-    if not names & _MERGES:
+    if not names & _MERGES and not _are_numbered_otherwise(file.labels):
         return
     unnamed = [(unit, group) for unit, group in pairs if not _has_its_name(unit, group)]
     unsure = [
@@ -46,6 +47,19 @@ def _warn_of_branches(file: ForeignFile, pairs: Iterable[tuple[Unit, Group]]) ->
             "definition. Compare the outputs with those of Keras. Instead: names={path: name of the layer}, attributes "
             "with the names of the layers, or a model of gx.Input"
         )
+
+
+def _are_numbered_otherwise(labels: Mapping[str, str]) -> bool:
+    """Return True if layers were made in another order than the file has: Keras numbers names as layers are made."""
+    last: dict[tuple[str, str], int] = {}
+    for path in sorted(labels, key=lambda path: natural_key(tuple(path.split("/")))):
+        above, _, group = path.rpartition("/")
+        ((stem, number, _),) = natural_key((labels[path],))
+        if stem == stem_of(group):
+            if number < last.setdefault((above, stem), number):
+                return True
+            last[above, stem] = number
+    return False
 
 
 def _warn_of_square_weights(pairs: Iterable[tuple[Unit, Group]]) -> None:

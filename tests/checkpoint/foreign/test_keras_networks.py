@@ -252,3 +252,37 @@ def test_rms_normalization(tmp_path):
     theirs = keras.Sequential([keras.Input((4,)), keras.layers.RMSNormalization(), keras.layers.Dense(4)])
     ours = gx.Sequential([layers.RMSNormalization(), layers.Dense(4)])
     compare(theirs, ours, draw(3, 4), tmp_path, ".keras")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_weights_of_bfloat16(dtype, tmp_path):
+    theirs = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, dtype="bfloat16")])
+    theirs.save_weights(tmp_path / "net.weights.h5")
+    ours = gx.Sequential([layers.Dense(4, dtype=dtype)])
+    ours.build((None, 4))
+    gx.checkpoint.load_foreign(tmp_path / "net.weights.h5", ours, cast="safe")
+    np.testing.assert_array_equal(
+        ours.variables[0].numpy().astype("float32"), np.asarray(theirs.weights[0].value).astype("float32")
+    )
+
+
+class Skips(gx.Model):
+    """The layers of `test_a_branch_by_operators`, in the order in which Keras made them."""
+
+    def __init__(self):
+        super().__init__()
+        self.skip, self.first, self.second, self.last = (layers.Dense(4) for _ in range(4))
+
+    def call(self, x):
+        return self.last(self.skip(x) - 2 * self.second(self.first(x)))
+
+
+def test_a_branch_by_operators_is_warned_of(tmp_path):
+    skip, first, second, last = (keras.layers.Dense(4) for _ in range(4))
+    x = keras.Input((4,))
+    theirs = keras.Model(x, last(skip(x) - 2 * second(first(x))))
+    theirs.save_weights(tmp_path / "net.weights.h5")
+    ours = Skips()
+    ours(np.ones((1, 4), "float32"))
+    with pytest.warns(UserWarning, match="graph of Keras with branches"):
+        gx.checkpoint.load_foreign(tmp_path / "net.weights.h5", ours)

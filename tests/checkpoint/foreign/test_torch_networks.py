@@ -363,3 +363,17 @@ def test_strides_offsets_and_dtypes(tmp_path):
         True,
         False,
     ]
+
+
+def test_a_separable_convolution_by_names_of_arrays(tmp_path):
+    theirs = nn.Sequential(nn.Conv2d(4, 4, 3, groups=4, bias=False), nn.Conv2d(4, 6, 1)).eval()
+    torch.save(theirs.state_dict(), tmp_path / "net.pt")
+    ours = gx.Sequential([gx.layers.SeparableConv2D(6, 3)])
+    x = np.random.default_rng(0).normal(size=(2, 6, 6, 4)).astype("float32")
+    ours(x)
+    names = {"depthwise_kernel": "0.weight", "pointwise_kernel": "1.weight", "bias": "1.bias"}
+    gx.checkpoint.load_foreign(
+        tmp_path / "net.pt", ours, names={f"layers/0/{here}": there for here, there in names.items()}
+    )
+    expected = theirs(torch.tensor(x).movedim(-1, 1)).movedim(1, -1).detach().numpy()
+    np.testing.assert_allclose(np.asarray(ours(x)), expected, rtol=1e-4, atol=1e-5)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graftax.backend.host import host_dtype
 from graftax.checkpoint.arrays import HostArray, dtype_name
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.readers.optional_library import optional_library
@@ -121,11 +122,19 @@ def _array(path: str, name: str, item: Any) -> ForeignArray:
             "model.save_weights with Keras 3, without other content in the file",
         )
 
+    marked = dtype.kind == "V" and _translate_errors(path, partial(item.attrs.get, "dtype")) == "bfloat16"
+    if dtype.kind == "V" and not (marked and dtype.itemsize == 2):
+        raise CorruptMetadata(
+            f"{name!r:.100} in {path} has {dtype.itemsize} bytes an element, and no dtype",
+            "Keras notes bfloat16 beside such arrays, and writes no others",
+            "model.save_weights with Keras 3",
+        )
+
     def read() -> HostArray:
         found: HostArray = _translate_errors(path, lambda: np.asarray(item[()]))
-        return found
+        return found.view(host_dtype("bfloat16")) if marked else found
 
-    return ForeignArray(name, tuple(shape), dtype_name(dtype), read)
+    return ForeignArray(name, tuple(shape), "bfloat16" if marked else dtype_name(dtype), read)
 
 
 def _translate_errors(path: str, act: Callable[[], Any]) -> Any:

@@ -32,6 +32,15 @@ def _depthwise(layer: Any) -> Choices:
     return {"kernel": single_choice("kernel", reshape_to(tuple(layer.kernel.shape))), "bias": single_choice("bias")}
 
 
+def _separable(layer: Any) -> Choices:
+    """Two layers of Flax, whose arrays a name map gives."""
+    return {
+        "depthwise_kernel": single_choice("depthwise.kernel", reshape_to(tuple(layer.depthwise_kernel.shape))),
+        "pointwise_kernel": single_choice("pointwise.kernel"),
+        "bias": single_choice("pointwise.bias"),
+    }
+
+
 def _conv_transpose(layer: object) -> Choices:
     def kernel(x: HostArray) -> HostArray:
         """Return a kernel ``(..., in, out)`` as ``(..., out, in)``, flipped along its spatial axes."""
@@ -46,7 +55,7 @@ def _embedding(layer: object) -> Choices:
 
 def _normalization(layer: object) -> Choices:
     moving = {"moving_mean": single_choice("mean"), "moving_variance": single_choice("var")}
-    return {"gamma": single_choice("scale"), "beta": single_choice("bias"), **moving}
+    return {"gamma": single_choice("scale"), "beta": single_choice("bias"), "scale": single_choice("scale"), **moving}
 
 
 def _side_by_side(*parts: HostArray) -> HostArray:
@@ -88,6 +97,7 @@ RULES: dict[str, Rule] = {
     "conv.Conv": _conv,
     "conv_transpose.ConvTranspose": _conv_transpose,
     "depthwise_conv.DepthwiseConv": _depthwise,
+    "separable_conv.SeparableConv": _separable,
     "embedding.Embedding": _embedding,
     "layer_normalization.LayerNormalization": _normalization,
     "group_normalization.GroupNormalization": _normalization,

@@ -39,6 +39,16 @@ def _depthwise(layer: Any) -> Choices:
     return {"kernel": single_choice("weight", kernel), "bias": single_choice("bias")}
 
 
+def _separable(layer: object) -> Choices:
+    """Two layers of torch, whose arrays a name map gives."""
+    (depthwise,) = _depthwise(layer)["kernel"]
+    return {
+        "depthwise_kernel": (depthwise._replace(names=("depthwise.weight",)),),
+        "pointwise_kernel": single_choice("pointwise.weight", channels_last),
+        "bias": single_choice("pointwise.bias"),
+    }
+
+
 def _conv_transpose(layer: object) -> Choices:
     return {"kernel": single_choice("weight", channels_last), "bias": single_choice("bias")}
 
@@ -63,7 +73,8 @@ def _positions(layer: object) -> Choices:
 
 
 def _normalization(layer: object) -> Choices:
-    return {"gamma": single_choice("weight"), "beta": single_choice("bias")}
+    """Of layers with a gamma, or with a scale alone."""
+    return {"gamma": single_choice("weight"), "beta": single_choice("bias"), "scale": single_choice("weight")}
 
 
 def _image_first(x: HostArray) -> HostArray:
@@ -138,6 +149,7 @@ RULES: dict[str, Rule] = {
     "conv.Conv": _conv,
     "conv_transpose.ConvTranspose": _conv_transpose,
     "depthwise_conv.DepthwiseConv": _depthwise,
+    "separable_conv.SeparableConv": _separable,
     "embedding.Embedding": _embedding,
     "position_embedding.PositionEmbedding": _positions,
     "layer_normalization.LayerNormalization": _layer_normalization,
