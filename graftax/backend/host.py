@@ -137,6 +137,8 @@ def host_array(x: object, dtype: str | None, narrow: bool) -> np.ndarray[Any, An
         raise ArgumentTypeError(
             f"a value of type {type(x).__name__}", "it holds no numbers", "pass numbers, or an array of them"
         )
+    if not found.dtype.isnative:
+        found = found.astype(found.dtype.newbyteorder("="))
     name = _name_of(found.dtype)
     target = dtype or (NARROW.get(name, name) if narrow else name)
     if target == name:

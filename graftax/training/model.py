@@ -183,7 +183,7 @@ class Model(SummaryMixin):
                 return loss, y_pred, context.mask_of(y_pred)
 
         loss, y_pred, masks = descend(self, forward, x)
-        return self._gx_measure(loss, y, y_pred, sample_weight, masks)
+        return self._gx_measure(loss, x, y, y_pred, sample_weight, masks)
 
     def train_steps(self, batches: Batch) -> dict[str, Array]:
         """Run `train_step` for each row of arrays that hold several batches; return the last numbers."""
@@ -196,7 +196,7 @@ class Model(SummaryMixin):
             y_pred = self(x, training=False)
             loss = one_number(self, self.compute_loss(x, y, y_pred, sample_weight))
             masks = context.mask_of(y_pred)
-        return self._gx_measure(loss, y, y_pred, sample_weight, masks)
+        return self._gx_measure(loss, x, y, y_pred, sample_weight, masks)
 
     def _gx_test_steps(self, batches: Batch) -> dict[str, Array]:
         return executions.in_one_run(self, "test_step", batches)
@@ -230,12 +230,12 @@ class Model(SummaryMixin):
         return results(self, require_objectives(self))
 
     def _gx_measure(
-        self, loss: Array, y: object, y_pred: object, sample_weight: object, masks: object
+        self, loss: Array, x: object, y: object, y_pred: object, sample_weight: object, masks: object
     ) -> dict[str, Array]:
         require_objectives(self).loss_tracker.update(loss, sample_weight=rows_of(y_pred))
         with call_context() as context:
             context.set_mask(y_pred, masks)
-            return self.compute_metrics(None, y, y_pred, sample_weight)
+            return self.compute_metrics(x, y, y_pred, sample_weight)
 
     # --- the loops ----------------------------------------------------------------------------------------------------
 

@@ -233,7 +233,8 @@ def _no_array(kind: str) -> ArgumentTypeError:
         f"an argument of type {kind.rpartition('.')[2]} that holds no numbers",
         "a compiled function takes arrays of numbers, and values that stay as they are",
         "numbers in place of texts: layer(texts) of a StringLookup or TextVectorization, before the call; "
-        "x.shape[0] itself in place of np.array(x.shape[0]), where that size is free",
+        "x.shape[0] itself in place of np.array(x.shape[0]), where that size is free; ops.asarray(x) for another order "
+        "of bytes, such as >f4",
     )
 
 
