@@ -15,6 +15,7 @@ from graftax.checkpoint.former_names import with_names_of_now
 from graftax.checkpoint.graph import Graph, Place, leaves_of, objects_below
 from graftax.checkpoint.index import Edge, Index, Kind
 from graftax.checkpoint.misfit import misfit
+from graftax.checkpoint.named_by_rules import in_order_of_rules
 from graftax.checkpoint.other_paths import other_node_paths
 from graftax.checkpoint.paths import NodePaths, escape, join, with_keys_of
 from graftax.checkpoint.renames import Renames, no_such_path
@@ -137,6 +138,8 @@ class Match:
                 if given:
                     edges = {e: n for e, n in record.edges if (node, e) not in given}
                 edges = with_names_of_now(type(place.thing), with_keys_of(place.edges, edges), place.edges)
+                if place.kind is Kind.TUPLE:
+                    edges = dict(in_order_of_rules(place.edges, edges, nodes))
                 lost = self._find_renamed_away(place, node) if given else {}
                 for edge, child in place.edges.items():
                     below = edges.get(edge)

@@ -44,17 +44,23 @@ from graftax.variables.variable import Variable
 class Planning(Rule, Averaging):
     """The part of an optimizer that finds settings by path, and the optimizer that each variable is updated by."""
 
-    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_gx_rules"}
+    untracked: ClassVar[frozenset[str]] = Averaging.untracked | {"_gx_rules", "_gx_selectors"}
 
     _gx_rules: Rules
+    _gx_selectors: tuple[str, ...] = ()  # of the rules that name it, in the optimizer around
     others: tuple[Planning, ...]
     loss_scale: LossScale | None
 
     def _gx_keep_rules(self, rules: Sequence[RuleLike]) -> None:
         self._gx_rules = Rules(rules)
         self.others = cast(Any, Own(self._gx_rules.optimizers))
-        for other in self.others:
+        for place, other in enumerate(self.others):
             _check_other(other)
+            other._gx_selectors = self._gx_rules.naming(place)
+
+    def _gx_facts(self) -> dict[str, Any]:
+        """Return by which rules it is found again, if those are in another order in the program that restores it."""
+        return {**super()._gx_facts(), **({"rules": list(self._gx_selectors)} if self._gx_selectors else {})}
 
     @property
     def rules(self) -> tuple[RuleLike, ...]:

@@ -215,6 +215,10 @@ class Rules:
     def __reduce__(self) -> tuple[Any, ...]:  # compiled selectors are functions, which cannot be pickled
         return Rules, (self.given, self._sets_nothing), {"_is_checked": True} if self._is_checked else None
 
+    def naming(self, optimizer: int) -> tuple[str, ...]:
+        """Return the selectors of the rules that name one of the optimizers."""
+        return tuple(selector.text for selector, setting in self._rules if setting.get("optimizer") == optimizer)
+
     def settings(self, variable: Variable, paths: Sequence[str]) -> Settings:
         """Return what holds for a variable with these paths."""
         found = DEFAULT
