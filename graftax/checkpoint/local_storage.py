@@ -82,8 +82,15 @@ class LocalStorage:
                 trash = os.path.join(os.path.dirname(path), f".trash-{os.urandom(8).hex()}")
                 discard(self.fs, path, trash)
             except FileNotFoundError:  # another process was first
-                if os.path.basename(path) in self.fs.listdir(os.path.dirname(path)):
+                if self._is_there(path):
                     raise
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self.fs.listdir(path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def sweep(self, folder: str) -> list[str]:
         """Delete the files that killed processes have left in a folder.

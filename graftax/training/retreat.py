@@ -14,6 +14,7 @@ from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array
 from graftax.variables.graph.module import Module, walk
 from graftax.variables.random_state import RandomState
+from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
 
 
@@ -41,16 +42,22 @@ class Retreat:
     def __init__(self, roots: Mapping[str, Any], states: list[list[Any]] | None, settings: Any = None) -> None:
         self.states, self.settings = states, settings
         variables = [v for root in roots.values() for v in variables_of(root)]
-        self._values = [(v, v._gx_stored, v.trainability) for v in {id(v): v for v in variables}.values()]
+        self._values: list[tuple[Variable, Array | None, Trainability]] = [
+            (v, v._gx_stored, v.trainability) for v in {id(v): v for v in variables}.values()
+        ]
         modules = list({id(node): node for root in roots.values() for node in _modules_of(root)}.values())
         self._frozen = [(node, node._gx_frozen) for node in modules]
-        self._told = [(node, copy.deepcopy(node.get_state())) for node in modules if _tells_state(node)]
+        self._told = [(node, _copy(node.get_state())) for node in modules if _tells_state(node)]
         self._roots = roots
         self._random, self._stream = RandomState(roots).point_of_return(), RandomState(roots).get_state()
 
+    def release(self) -> None:
+        """Hold nothing any longer: whoever looks at the program may keep this object for a while."""
+        self._values, self._frozen, self._told = [], [], []
+
     def forget_unchanged(self) -> None:
         """Hold no longer what Variables have still, so that a compiled step may take their buffers."""
-        self._values = [entry for entry in self._values if entry[0]._gx_stored is not entry[1]]
+        self._values = [(v, None if v._gx_stored is value else value, flag) for v, value, flag in self._values]
 
     def changed(self, paths: Mapping[int, str]) -> list[str]:
         """Return what is different now: Variables, Modules with a Python state, and the global random stream.
@@ -59,16 +66,17 @@ class Retreat:
             paths: The paths of Variables and Modules, by id.
         """
         nodes: list[Variable | Module] = [
-            *(v for v, value, _ in self._values if v._gx_stored is not value and not _are_equal(v, value)),
+            *(v for v, value, _ in self._values if not _has_value(v, value)),
             *(module for module, state in self._told if not _are_alike(module.get_state(), state)),
         ]
         draws = RandomState(self._roots).get_state() != self._stream
-        return [paths[id(node)] for node in nodes] + ["the global random stream"] * draws
+        found = [paths.get(id(node)) or (node.path if isinstance(node, Variable) else node.name) for node in nodes]
+        return found + ["the global random stream"] * draws
 
     def go_back(self) -> None:
         """Assign what Variables had, give Modules their Python state, and freeze what was frozen."""
         for variable, value, trainability in self._values:
-            if variable._gx_stored is not value and not _are_equal(variable, value):
+            if value is not None and not _has_value(variable, value):
                 variable.assign(value)
             if variable.trainability != trainability:
                 set_trainability(variable, trainability)
@@ -77,7 +85,7 @@ class Retreat:
                 set_frozen(module, frozen)
         for module, state in self._told:
             if state is not None and not _are_alike(module.get_state(), state):
-                module.set_state(copy.deepcopy(state))
+                module.set_state(_copy(state))
         self._random()
 
 
@@ -111,20 +119,37 @@ def _tells_state(module: Module) -> bool:
     return not is_ours(next(kind for kind in type(module).__mro__ if "get_state" in vars(kind)))
 
 
+_ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+
+
+def _copy(value: Any) -> Any:
+    """Return a copy of Python state; `copy.deepcopy` alone takes long for large dicts."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    return kind(map(_copy, value)) if kind in (list, tuple) else copy.deepcopy(value)
+
+
 def _are_alike(one: Any, other: Any) -> bool:
     """Tell whether two Python states are equal, arrays in them included."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+    if type(one) is not type(other):
+        return False
+    if hasattr(one, "dtype"):
         one, other = np.asarray(one), np.asarray(other)
         return one.dtype == other.dtype and one.shape == other.shape and bool(one.tobytes() == other.tobytes())
-    if isinstance(one, dict) and isinstance(other, dict):
+    if isinstance(one, dict):
         return list(one) == list(other) and all(_are_alike(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+    if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(_are_alike, one, other))
     return bool(one == other) or (one != one and other != other)
 
 
-def _are_equal(variable: Variable, value: Array) -> bool:
+def _has_value(variable: Variable, value: Array | None) -> bool:
     """Tell whether a Variable has a value, as far as this process knows: others may have parts of it."""
+    if value is None or variable._gx_stored is value:
+        return True
     to_numpy = variable._storage.backend.arrays.to_numpy
     try:
         return np.array_equal(to_numpy(variable._gx_stored), to_numpy(value))

@@ -107,13 +107,13 @@ class RunState(Module):
         Args:
             hooks: The callbacks.
         """
-        resumes = self._at.has_begun
-        may_fail = self.is_saved and hooks.has_hook("on_epoch_begin")
+        resumes, mark = self._at.has_begun, self._at.retreat if self._at.is_between else None
+        may_fail = self.is_saved and hooks.has_hook("on_epoch_begin") and mark is None
         retreat = self._make_retreat() if may_fail or resumes else None
-        self._at = self._at._replace(retreat=retreat)
+        self._at = self._at._replace(retreat=mark or retreat)
         if retreat is None or not resumes:
             hooks.run("on_epoch_begin", self.epoch)
-            self._at = self._at._replace(has_begun=True, retreat=None)
+            self._at = self._at._replace(has_begun=True, retreat=mark)
             return
         self.params["resumes_epoch"] = True
         try:
@@ -143,13 +143,19 @@ class RunState(Module):
             return
         object.__setattr__(self, "_running", None)
         if self.is_saved and self._at.step and process_group() is None:
-            self._at = self._at._replace(retreat=before or Retreat(self.roots(), None), is_between=False)
+            self._at = self._at._replace(retreat=before or Retreat(self.roots(), None))
+
+    def forget(self) -> None:
+        """Hold no earlier values any longer."""
+        if self._at.retreat is not None:
+            self._at.retreat.release()
+        self._at = self._at._replace(retreat=None, is_between=False)
 
     def end_step(self) -> None:
         """Keep what the last step left: a checkpoint of it has nothing of what the loop does for the next one."""
         self._steps_end = True
         if self.is_saved:
-            self._at = self._at._replace(retreat=self._make_retreat(), is_between=True)
+            self._at = self._at._replace(retreat=Retreat(self.roots(), None), is_between=True)
 
     def is_within_step(self) -> bool:
         """Tell whether a step is counted that the loop has not ended: a resumed run would not do the rest of it."""
@@ -163,6 +169,8 @@ class RunState(Module):
             logs: What the last of them gave, which is what the epoch gives, if no other follows.
         """
         commit = None if self._running is None else _last_commit(self._running[0])
+        if self._at.retreat is not None:
+            self._at.retreat.release()
         object.__setattr__(self, "_at", self._at.advance(steps, logs, commit))
         self.params["step"] = self._at.step
         if not self._is_whole:  # the first step has built all layers
@@ -180,7 +188,7 @@ class RunState(Module):
     def begin_end_of_epoch(self) -> None:
         """Keep what the last step left: if something fails from now on, a resumed run repeats the end of the epoch."""
         retreat = self._make_retreat() if self.is_saved else None
-        self._at = self._at._replace(retreat=retreat, validation=self._position_of_validation())
+        self._at = self._at._replace(retreat=retreat, is_between=False, validation=self._position_of_validation())
 
     def _position_of_validation(self) -> dict[str, Any] | None:
         return None
@@ -263,7 +271,9 @@ class RunState(Module):
         return {
             "epoch": self.epoch,
             "index": self.index,
-            "has_begun": self._at.has_begun,
+            # what `on_epoch_begin` has changed is saved with the first step
+            "has_begun": self._at.has_begun and not (self._at.is_between and self._at.done == 0),
+            "steps_end": self._steps_end,
             "step": self._at.step,
             "logs": {name: float(value) for name, value in self.logs.items()},
             "callbacks": states,
@@ -277,6 +287,7 @@ class RunState(Module):
         begun = state.get("has_begun", index > 0)
         self._at = Position(state["epoch"], index, state["step"], begun, state.get("logs", {}))
         self.params["step"] = self._at.step
+        self._steps_end = bool(state.get("steps_end", False))
         self._waiting = [list(one) for one in state["callbacks"]]
         self.program.set_state(state)
 

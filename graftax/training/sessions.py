@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from graftax.checkpoint.manager import CheckpointManager
@@ -118,7 +118,7 @@ class Session:
             self._epoch_is_open = True
         index = self._state.index
         self._warn_of_changes()
-        with self._state.between_steps(ended=True):
+        with self._state.between_steps(ended=True) if self._is_due() else nullcontext():
             self._savers.run("on_train_batch_begin", index)
         self._hooks.run("on_train_batch_begin", index)
         self._state.begin_step(function.commits if isinstance(function, CompiledFunction) else None, 1)
@@ -127,9 +127,7 @@ class Session:
         logs = _logs_of(found)
         self._hooks.run("on_train_batch_end", index, logs=logs)
         self._savers.run("on_train_batch_end", index, logs=logs)
-        if not (self._ends_steps or self._has_warned) and any(
-            saver.saves_within_epoch() for saver in self._savers.callbacks
-        ):
+        if not self._ends_steps and not self._has_warned and self._is_due():
             self._before = Retreat(self._given, None)
         return found
 
@@ -143,6 +141,9 @@ class Session:
         self._ends_steps = True
         self._before = None
         self._state.end_step()
+
+    def _is_due(self) -> bool:
+        return any(checkpoint.saves_within_epoch() for checkpoint in self._checkpoints)
 
     def _warn_of_changes(self) -> None:
         before, self._before = self._before, None
@@ -183,32 +184,27 @@ class Session:
     def _gx_end(self) -> None:
         with self._state.between_steps(ended=True):
             self._savers.run("on_train_end")
+        self._forget()
         self._hooks.run("on_train_end")
 
     def _gx_failed(self, error: BaseException) -> None:
         self._hooks.on_exception(error)
         self._savers.on_exception(error)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._before = None
+        self._state.forget()
 
 
 class SessionState(RunState):
     """The progress of a session, with the seeds and the states of callbacks."""
 
-    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given", "_begun_at"}
+    untracked: ClassVar[frozenset[str]] = RunState.untracked | {"given"}
 
     def __init__(self, callbacks: Sequence[Callback], params: dict[str, Any], roots: Mapping[str, Any]) -> None:
         super().__init__(callbacks, params)
         object.__setattr__(self, "given", dict(roots))
-        self._begun_at = 0
-
-    def begin_training(self, *lists: CallbackList) -> None:
-        """Call `on_train_begin` of the callbacks."""
-        super().begin_training(*lists)
-        self._begun_at = self._at.step
-
-    def is_within_step(self) -> bool:
-        """Tell whether a step may not be over; of the first one, nobody knows whether the loop would say so."""
-        is_first = self._at.step == self._begun_at + 1 and self._at.done > 0 and not self._steps_end
-        return super().is_within_step() or (is_first and self._at.retreat is None)
 
     def roots(self) -> dict[str, Any]:
         """Return the roots of a checkpoint of the session."""

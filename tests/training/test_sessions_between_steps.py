@@ -85,6 +85,8 @@ def test_a_loop_that_ends_its_steps_is_resumed_exactly(compiled, kind, tmp_path)
     whole = Program(tmp_path / "whole", compiled, True).run()
     for step in range(1, 7):
         for place in ("before", "in front of step", "behind step"):
+            if (step, place) == (1, "behind step"):  # nobody knows yet that the loop ends its steps
+                continue
             folder = tmp_path / f"{step} {place}"
             with pytest.raises(Killed):
                 Program(folder, compiled, True, kind).run(ends_at=(step, place))

@@ -14,6 +14,7 @@ from typing import Any, cast
 from graftax.checkpoint.foreign.naming import Components, natural_key
 
 _MEAN_RUN = 8  # names, in a file that was put together of some sorted ones; where layers are defined, runs are shorter
+_LETTER = re.compile(r"_[a-zA-Z]$")  # counts like a number: block_a, block_b
 _NO_CHANCE = 5  # layers of different names that are sorted: by chance, one file of 120
 
 
@@ -33,7 +34,7 @@ def _are_sorted(parts: Sequence[Components]) -> bool:
 
     It is no chance where number 10 comes before number 2, or the bias of a layer before its weight.
     """
-    words = {tuple(word for word, _, _ in natural_key(one[:-1])) for one in parts}
+    words = {tuple(_LETTER.sub("", word) for word, _, _ in natural_key(one[:-1])) for one in parts}
     by_letters, by_number = list(parts), [natural_key(one) for one in parts]
     for keys in cast("list[list[Any]]", [by_letters, by_number]):
         runs = 1 + sum(one > other for one, other in pairwise(keys))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from graftax.checkpoint.foreign.naming import components_of_names, with_synonyms
 from graftax.checkpoint.foreign.pairs import Groups, Units
-from graftax.checkpoint.foreign.unit import Group, Part, Unit
+from graftax.checkpoint.foreign.unit import Group, Part, Unit, fit_unit
 from graftax.checkpoint.nearest import nearest
 from graftax.core.errors import ArgumentError, ArgumentTypeError, MissingInCheckpoint
 
@@ -93,8 +93,10 @@ def _some_names(names: set[str]) -> str:
     return ", ".join(shortest[:6]) + (", ..." if len(shortest) > 6 else "")
 
 
-def with_rests(scopes: list[Scope], units: Iterable[Unit], groups: Iterable[Group]) -> list[Scope]:
+def with_rests(scopes: list[Scope], units: Iterable[Unit], groups: Sequence[Group]) -> list[Scope]:
     """Return the scopes, and those of the rest of layers of which single Variables take arrays of one other layer.
+
+    The rest follows only where it fits the rest of that layer, which nothing else takes.
 
     Args:
         scopes: The scopes that a name map describes.
@@ -102,16 +104,26 @@ def with_rests(scopes: list[Scope], units: Iterable[Unit], groups: Iterable[Grou
         groups: The groups of the file.
     """
     meant = {scope.path: scope.name for scope in scopes}
-    holders = {
-        array.name: group.name for group in groups for array in group.arrays.values() if array.name != group.name
-    }
-    rests: list[Scope] = []
+    holders = {a.name: group for group in groups for a in group.arrays.values() if a.name != group.name}
+    own = {components for components, _ in named_groups(list(groups))}
+    rests: dict[str, list[Scope]] = {}
     for unit in units:
-        from_groups = {holders.get(meant[part.path], "") for part in unit.parts if part.path in meant}
-        name = from_groups.pop() if len(from_groups) == 1 and unit.path not in meant else ""
-        if name and name not in meant.values():
-            rests.append(Scope(unit.path, name))
-    return sorted([*scopes, *rests], key=_depth)
+        sources = [holders.get(meant[part.path]) for part in unit.parts if part.path in meant]
+        group = sources[0] if sources else None
+        if (
+            group is None
+            or any(one is not group for one in sources)
+            or {unit.path, group.name} & {*meant, *meant.values()}
+        ):
+            continue
+        parts = [part for part in unit.parts if part.path not in meant]
+        arrays = {key: array for key, array in group.arrays.items() if array.name not in meant.values()}
+        fits = (
+            bool(parts) and fit_unit(replace(unit, parts=parts), Group(group.name, arrays, group.position)) is not None
+        )
+        if fits and unit.components() not in own:
+            rests.setdefault(group.name, []).append(Scope(unit.path, group.name))
+    return sorted([*scopes, *(found[0] for found in rests.values() if len(found) == 1)], key=_depth)
 
 
 def _depth(scope: Scope) -> int:

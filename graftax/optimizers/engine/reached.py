@@ -45,6 +45,7 @@ def differentiate_reached(
     differentiate = reached_value_and_grad(fn, variables, check)
 
     def run() -> tuple[Any, list[Any]]:
+        choices.made = False
         with watching.entered(choices):
             found, gradients = differentiate()
         if at_once:

@@ -31,6 +31,7 @@ CASES = {
     "weights first": (["a.weight", "b.weight", "a.bias", "b.bias"], True),
     "some names that are sorted by chance": (["body.weight", "head.weight", "stem.weight"], False),
     "many names that are sorted": ([f"{name}.weight" for name in ("attn", "body", "conv", "head", "out")], True),
+    "letters that count": ([f"block_{letter}.weight" for letter in "abcdef"], False),
     "own parameters before layers": (["cls", "pos", "fc.weight", "fc.bias", "attn.weight"], False),
     "nothing": ([], False),
 }

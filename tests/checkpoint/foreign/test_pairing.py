@@ -346,3 +346,34 @@ def test_an_order_that_nobody_defines(order, tmp_path):
         names={f"{t}/{i}": f"{n}.{2 * i}" for t, n in (("a", "user"), ("b", "item")) for i in range(2)},
     )
     assert [int(one.bias.numpy()[0]) for one in [*model.a, *model.b]] == [0, 1, 2, 3]
+
+
+def linear_file(folder, **layers_in):
+    """A file of layers by name: whether each has a weight, a bias; all numbers of a layer are its place."""
+    arrays = {}
+    for number, (name, has) in enumerate(layers_in.items()):
+        arrays |= {f"{name}.weight": np.full((4, 4), number, "float32")} if "w" in has else {}
+        arrays |= {f"{name}.bias": np.full(4, number, "float32")} if "b" in has else {}
+    np.savez(folder / "net.npz", **arrays)
+    return folder / "net.npz"
+
+
+def numbers_of(layer):
+    return int(layer.kernel.numpy()[0, 0]), int(layer.bias.numpy()[0])
+
+
+def test_the_rest_of_a_layer_may_have_another_name(tmp_path):
+    model = built(Parts(head=dense()))
+    path = linear_file(tmp_path, proj="w", predictions="b")
+    gx.checkpoint.load_foreign(path, model, source="torch", names={"head/kernel": "proj.weight"})
+    assert numbers_of(model.head) == (0, 1)
+    path = linear_file(tmp_path, proj="w", head="b")
+    gx.checkpoint.load_foreign(path, model, source="torch", names={"head/kernel": "proj.weight"})
+    assert numbers_of(model.head) == (0, 1)
+
+
+def test_one_rest_does_not_go_to_two_layers(tmp_path):
+    model = built(Parts(a=dense(), b=dense()))
+    path, names = linear_file(tmp_path, fc="wb"), {"a/kernel": "fc.weight", "b/kernel": "fc.weight"}
+    with pytest.raises(MissingInCheckpoint):
+        gx.checkpoint.load_foreign(path, model, source="torch", names=names)
