@@ -69,7 +69,8 @@ def while_loop(
         if not backend.arrays.is_concrete(flag):  # differs from row to row, from here on
             return _compile_while(cond_fn, body_fn, carry, left)
         if not bool(flag):
-            note_choice()
+            if left == maximum_iterations and carry is init:  # the body, which a compiled loop depends on, never ran
+                note_choice()
             break
         carry = body_fn(carry)
         left = None if left is None else left - 1
