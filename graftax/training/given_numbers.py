@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,11 +13,14 @@ from graftax.core import user_line
 from graftax.optimizers.around import AroundOptimizer
 from graftax.optimizers.engine.keeper import SlotKeeper
 from graftax.optimizers.engine.loss_scale import LossScale
+from graftax.optimizers.engine.planning import Planning
 from graftax.training.compiled_loss import WEIGHTS
 from graftax.variables.graph.module import Module, walk_with_edges
 from graftax.variables.variable import Variable
 
 log = logging.getLogger("graftax")
+
+Edges: TypeAlias = "tuple[str | int, ...]"
 
 _ROLES = ("hyper", "state", "weight")
 
@@ -48,7 +52,7 @@ class GivenNumbers:
     def note(self) -> None:
         """Note the numbers of the program, unless they have been noted."""
         if self.given is None:
-            self.given = {place: _number_of(variable) for place, variable in self._iterate()}
+            self.given = {key: _number_of(variable) for key, _, variable in self._iterate()}
 
     def remember(self, saved: Mapping[str, float]) -> None:
         """Keep the numbers that the program of the run that is resumed had given, for `choose`."""
@@ -67,8 +71,13 @@ class GivenNumbers:
         """
         chosen: list[str] = []
         kept: list[tuple[str, str, float]] = []
-        for place, variable in self._iterate():
-            new, old, now = (self.given or {}).get(place), self._saved.get(place), _number_of(variable)
+        for key, place, variable in self._iterate():
+            # runs that were saved before have numbers in place of rules
+            new, old, now = (
+                (self.given or {}).get(key),
+                self._saved.get(key, self._saved.get(place)),
+                _number_of(variable),
+            )
             if new is None or old is None:
                 continue
             old = _in_dtype_of(variable, old)
@@ -91,28 +100,40 @@ class GivenNumbers:
             )
         return chosen + told
 
-    def _iterate(self) -> Iterator[tuple[str, Variable]]:
+    def _iterate(self) -> Iterator[tuple[str, str, Variable]]:
+        """Yield what a number is known by, the expression that gives its Variable, and the Variable."""
         seen: set[int] = set()
         for root, one in self._roots().items():
             for edges, node in walk_with_edges(one) if isinstance(one, Module) else ():
-                place = root + _as_attributes(edges)
                 if isinstance(node, SlotKeeper | AroundOptimizer | LossScale):
-                    found = [(place + _as_attributes(way), leaf) for way, leaf in walk_with_edges(node)]
+                    found = list(walk_with_edges(node))
                 elif WEIGHTS in edges:
-                    found = [(place, node)]
+                    found = [((), node)]
                 else:
                     continue
-                for where, leaf in found:
+                rules = _rules_that_name(found)
+                for way, leaf in found:
                     if isinstance(leaf, Variable) and _is_number(leaf) and id(leaf) not in seen:
                         seen.add(id(leaf))
-                        yield where, leaf
+                        by_rules = tuple(rules.get(way[: i + 1], edge) for i, edge in enumerate(way))
+                        place = root + _as_attributes(edges)
+                        yield place + _as_attributes(by_rules), place + _as_attributes(way), leaf
+
+
+def _rules_that_name(found: Iterable[tuple[Edges, object]]) -> dict[Edges, str]:
+    """Return the ways to optimizers that rules name, each with the selectors, which stay where the order does not."""
+    named = {
+        way: " | ".join(one._gx_selectors) for way, one in found if isinstance(one, Planning) and one._gx_selectors
+    }
+    counts = Counter((way[:-1], rules) for way, rules in named.items())
+    return {way: rules for way, rules in named.items() if counts[way[:-1], rules] == 1}
 
 
 def _is_number(variable: Variable) -> bool:
     return variable.role in _ROLES and not variable.trainable and tuple(variable.shape) == ()
 
 
-def _as_attributes(edges: tuple[str | int, ...]) -> str:
+def _as_attributes(edges: Edges) -> str:
     """Return edges as Python reaches them: ``.others[0].learning_rate``."""
     return "".join(f".{edge}" if isinstance(edge, str) and edge.isidentifier() else f"[{edge!r}]" for edge in edges)
 
