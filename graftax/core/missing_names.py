@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -54,9 +54,10 @@ def _answer(space: str, name: str) -> tuple[str, str]:
     there = f"it has {', '.join(names)}" if len(names) <= _MANY else f"dir({title}) lists what it has"
     line = NAMES.get(f"{space}.{name}") or NAMES.get(name)
     if line is None:
-        near = closest(name, names)
-        found = near is not None and f"{title}.{near}"
-        line = (not space and _find_exactly(name)) or found or _find_elsewhere(space, name) or f"dir({title})"
+        near, exact = closest(name, names), _find_elsewhere(space, lambda own: name in own and name)
+        here = f"{title}.{near}" if near else ""
+        first, second = (here, exact) if space else (exact, here)  # near `Metric` in graftax is the module `metrics`
+        line = first or second or _find_elsewhere(space, lambda own: closest(name, own)) or f"dir({title})"
     return there, line
 
 
@@ -73,18 +74,11 @@ def _is_own(value: object, home: str) -> bool:
     return (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__.startswith(home)
 
 
-def _find_exactly(name: str) -> str:
-    """Return which namespace has just this name: what is near `Metric` is the module `metrics`."""
-    return next((f"{_title(space)}.{name}" for space in SPACES if name in public_names(space)), "")
-
-
-def _find_elsewhere(space: str, name: str) -> str:
-    """Return where another namespace has the name; those that have it as it stands come first."""
-    known = {other: list(public_names(other)) for other in ("", *SPACES) if other != space}
-    for fits in (lambda own: name in own and name, lambda own: closest(name, own)):
-        for other, names in known.items():
-            if near := fits(names):
-                return f"{_title(other)}.{near}"
+def _find_elsewhere(space: str, fits: Callable[[list[str]], str | bool | None]) -> str:
+    """Return where another namespace has a name that fits."""
+    for other in ("", *SPACES):
+        if other != space and (near := fits(list(public_names(other)))):
+            return f"{_title(other)}.{near}"
     return ""
 
 

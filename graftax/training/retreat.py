@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from graftax.checkpoint.trained_as_saved import set_frozen, set_trainability
 from graftax.core.errors import StateError
 from graftax.core.ours import is_ours
 from graftax.core.typedefs import Array
-from graftax.variables.graph.module import Module, walk
+from graftax.training.equal_values import are_equal
+from graftax.training.nodes_of_roots import nodes_of
+from graftax.variables.graph.module import Module
 from graftax.variables.random_state import RandomState
 from graftax.variables.trainability import Trainability
 from graftax.variables.variable import Variable
@@ -45,7 +47,7 @@ class Retreat:
         self._values: list[tuple[Variable, Array | None, Trainability]] = [
             (v, v._gx_stored, v.trainability) for v in {id(v): v for v in variables}.values()
         ]
-        modules = list({id(node): node for root in roots.values() for node in _modules_of(root)}.values())
+        modules = [node for node in nodes_of(roots) if isinstance(node, Module)]
         self._frozen = [(node, node._gx_frozen) for node in modules]
         self._told = [(node, _copy(node.get_state())) for node in modules if _tells_state(node)]
         self._roots = roots
@@ -67,7 +69,7 @@ class Retreat:
         """
         nodes: list[Variable | Module] = [
             *(v for v, value, _ in self._values if not _has_value(v, value)),
-            *(module for module, state in self._told if not _are_alike(module.get_state(), state)),
+            *(module for module, state in self._told if not are_equal(module.get_state(), state)),
         ]
         draws = RandomState(self._roots).get_state() != self._stream
         found = [paths.get(id(node)) or (node.path if isinstance(node, Variable) else node.name) for node in nodes]
@@ -84,7 +86,7 @@ class Retreat:
             if module._gx_frozen != frozen:
                 set_frozen(module, frozen)
         for module, state in self._told:
-            if state is not None and not _are_alike(module.get_state(), state):
+            if state is not None and not are_equal(module.get_state(), state):
                 module.set_state(_copy(state))
         self._random()
 
@@ -102,14 +104,6 @@ def variables_of(root: object) -> list[Variable]:
     if isinstance(root, list | tuple | dict):
         return [v for one in (root.values() if isinstance(root, dict) else root) for v in variables_of(one)]
     raise StateError(f"a root of type {type(root).__name__}", "it holds no Variables", "model=model")
-
-
-def _modules_of(root: object) -> Iterator[Module]:
-    if isinstance(root, list | tuple | dict):
-        for one in root.values() if isinstance(root, dict) else root:
-            yield from _modules_of(one)
-    elif isinstance(root, Module):
-        yield from (node for node in walk(root) if isinstance(node, Module))
 
 
 def _tells_state(module: Module) -> bool:
@@ -130,20 +124,6 @@ def _copy(value: Any) -> Any:
     if kind is dict:
         return {key: _copy(item) for key, item in value.items()}
     return kind(map(_copy, value)) if kind in (list, tuple) else copy.deepcopy(value)
-
-
-def _are_alike(one: Any, other: Any) -> bool:
-    """Tell whether two Python states are equal, arrays in them included."""
-    if type(one) is not type(other):
-        return False
-    if hasattr(one, "dtype"):
-        one, other = np.asarray(one), np.asarray(other)
-        return one.dtype == other.dtype and one.shape == other.shape and bool(one.tobytes() == other.tobytes())
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_are_alike(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_are_alike, one, other))
-    return bool(one == other) or (one != one and other != other)
 
 
 def _has_value(variable: Variable, value: Array | None) -> bool:

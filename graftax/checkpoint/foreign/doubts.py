@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.foreign.naming import natural_key
-from graftax.checkpoint.foreign.numbering import stem_of
+from graftax.checkpoint.foreign.numbering import do_numbers_fall, stem_of
 from graftax.checkpoint.foreign.rules.layouts import identity
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
 from graftax.core import user_line
@@ -51,15 +51,12 @@ def _warn_of_branches(file: ForeignFile, pairs: Iterable[tuple[Unit, Group]]) ->
 
 def _are_numbered_otherwise(labels: Mapping[str, str]) -> bool:
     """Return True if layers were made in another order than the file has: Keras numbers names as layers are made."""
-    last: dict[tuple[str, str], int] = {}
-    for path in sorted(labels, key=lambda path: natural_key(tuple(path.split("/")))):
-        above, _, group = path.rpartition("/")
-        ((stem, number, _),) = natural_key((labels[path],))
-        if stem == stem_of(group):
-            if number < last.setdefault((above, stem), number):
-                return True
-            last[above, stem] = number
-    return False
+    made = []
+    for *above, group in sorted((path.split("/") for path in labels), key=lambda parts: natural_key(tuple(parts))):
+        label = labels["/".join([*above, group])]
+        if stem_of(label) == stem_of(group):  # the name that Keras gives by itself
+            made.append((*above, label))
+    return do_numbers_fall(made)
 
 
 def _warn_of_square_weights(pairs: Iterable[tuple[Unit, Group]]) -> None:

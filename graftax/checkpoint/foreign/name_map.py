@@ -110,18 +110,13 @@ def with_rests(scopes: list[Scope], units: Iterable[Unit], groups: Sequence[Grou
     for unit in units:
         sources = [holders.get(meant[part.path]) for part in unit.parts if part.path in meant]
         group = sources[0] if sources else None
-        if (
-            group is None
-            or any(one is not group for one in sources)
-            or {unit.path, group.name} & {*meant, *meant.values()}
-        ):
+        if group is None or any(one is not group for one in sources) or unit.components() in own:
             continue
-        parts = [part for part in unit.parts if part.path not in meant]
+        if unit.path in meant or group.name in meant.values():
+            continue
+        rest = replace(unit, parts=[part for part in unit.parts if part.path not in meant])
         arrays = {key: array for key, array in group.arrays.items() if array.name not in meant.values()}
-        fits = (
-            bool(parts) and fit_unit(replace(unit, parts=parts), Group(group.name, arrays, group.position)) is not None
-        )
-        if fits and unit.components() not in own:
+        if rest.parts and fit_unit(rest, replace(group, arrays=arrays)) is not None:
             rests.setdefault(group.name, []).append(Scope(unit.path, group.name))
     return sorted([*scopes, *(found[0] for found in rests.values() if len(found) == 1)], key=_depth)
 

@@ -15,6 +15,7 @@ from graftax.checkpoint.values import MAX_DEPTH, MAX_LENGTH
 from graftax.core import user_line
 from graftax.core.keywords import Constructed
 from graftax.core.ours import is_ours
+from graftax.training.equal_values import are_equal
 from graftax.training.hooks.callback import Callback
 from graftax.variables.graph.module import Module
 from graftax.variables.variable import Variable
@@ -100,7 +101,7 @@ class PlainAttributes:
         for name, value in _attributes(self.callback, self._but):
             if _is_plain(found := _tell_state(value, elsewhere)):
                 now = _copy_as_plain(found)
-                if name not in self._values or not _is_equal(now, self._values[name]):
+                if name not in self._values or not are_equal(now, self._values[name]):
                     kept[name] = now
                     inside = _objects_in({name: value})
                     written += [list(place) for place, one in inside if self._objects.get(place) is one]
@@ -331,13 +332,3 @@ def _copy_as_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _copy_as_plain(part) for key, part in value.items()}
     return type(value)(_copy_as_plain(part) for part in value) if isinstance(value, list | tuple) else value
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return type(one) is type(other) and one.dtype == other.dtype and np.array_equal(one, other)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and type(one) is type(other):
-        return len(one) == len(other) and all(map(_is_equal, one, other))
-    return type(one) is type(other) and (one == other or (one != one and other != other))
