@@ -137,6 +137,7 @@ class Session:
 
         A checkpoint of this step then has what there is now, and a resumed run begins with what the loop does before
         `step`, such as taking a batch from a loader that is a root. Until the next step, the values are kept in memory.
+        An error between `step` and this call saves nothing.
         """
         self._ends_steps = True
         self._before = None

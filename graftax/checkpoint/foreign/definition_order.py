@@ -13,7 +13,9 @@ from typing import Any, cast
 
 from graftax.checkpoint.foreign.naming import Components, natural_key
 
-_MEAN_RUN = 8  # names, in a file that was put together of some sorted ones; where layers are defined, runs are shorter
+_MEAN_RUN = (
+    8  # names, in a file that was put together of some sorted ones; where layers are defined, runs are mostly shorter
+)
 _LETTER = re.compile(r"_[a-zA-Z]$")  # counts like a number: block_a, block_b
 _NO_CHANCE = 5  # layers of different names that are sorted: by chance, one file of 120
 

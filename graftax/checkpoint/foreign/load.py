@@ -23,6 +23,7 @@ from graftax.checkpoint.foreign.name_map import (
 )
 from graftax.checkpoint.foreign.numbering import Counting
 from graftax.checkpoint.foreign.opening import open_weights
+from graftax.checkpoint.foreign.order import Pair
 from graftax.checkpoint.foreign.pairing import Pairing
 from graftax.checkpoint.foreign.pairs import Pairs
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
@@ -187,7 +188,8 @@ class _Loading:
         away = frozenset(id(g) for g in groups if any(is_within(g.name, scope.name) for scope in mapped))
         for scoped in _divide_by_scope(scopes, units, first):
             given_away = frozenset() if scoped.scope.path else away
-            pairing = self._pairing(units, groups, given_away)
+            named = [(unit, group) for unit, group, _ in self._pairs.made.values()]
+            pairing = self._pairing(units, groups, given_away, named)
             self._pairs.made |= pairing.pair(
                 named_units(scoped.units, scoped.scope.path), named_groups(scoped.groups, scoped.scope.name)
             ).made
@@ -199,9 +201,9 @@ class _Loading:
         is_told = bool(names) or any(node._gx_parts_by_depth() for _, node in self._modules)
         warn_of_doubts(self._report.source, self._file, made, is_told)
 
-    def _pairing(self, units: list[Unit], groups: list[Group], given_away: frozenset[int] = frozenset()) -> Pairing:
+    def _pairing(self, units: list[Unit], groups: list[Group], away: frozenset[int], named: list[Pair]) -> Pairing:
         here, there = named_units(units), named_groups(groups)
-        return Pairing(here, there, self._file.keeps_order, self._source.by_name, given_away)
+        return Pairing(here, there, self._file.keeps_order, self._source.by_name, away, named)
 
     def _common_root(self, units: list[Unit], groups: list[Group]) -> str:
         """Return the root that the module was in a checkpoint of a whole program."""
@@ -215,7 +217,7 @@ class _Loading:
 
     def _take_shared(self, units: list[Unit], groups: list[Group], twins: list[Group]) -> None:
         """Let units share a group: a unit with its name, although ``names`` maps it to another one; untied weights."""
-        pairing = self._pairing(units, groups)
+        pairing = self._pairing(units, groups, frozenset(), [])
         found = pairing.pair(named_units(self._pairs.units), named_groups(twins))
         self._pairs.made |= found.made
         self._pairs.units, self._pairs.groups = found.units, [*self._pairs.groups, *found.groups]

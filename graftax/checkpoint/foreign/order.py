@@ -21,9 +21,11 @@ class Orders:
     Args:
         units: All units, in the order of definition.
         keeps_order: Whether groups are in the order in which their layers were defined.
+        named: The pairs that a name map has made.
     """
 
-    def __init__(self, units: Sequence[Unit], keeps_order: bool) -> None:
+    def __init__(self, units: Sequence[Unit], keeps_order: bool, named: Sequence[Pair]) -> None:
+        self._named = named
         self._place = {id(unit): place for place, unit in enumerate(units)}
         self._keeps_order = keeps_order
 
@@ -53,6 +55,8 @@ class Orders:
         made = [(unit, group) for unit, group, _ in pairs.made.values()]
         chosen = [pair for pair in made if id(pair[0]) in by_order]
         others = [pair for pair in made if id(pair[0]) not in by_order]
+        if any(0 < sum(self._is_crossed(one, other) for one in chosen) < len(chosen) for other in self._named):
+            return False
         counts = [(sum(self._is_crossed(one, other) for one in chosen), other) for other in others]
         parting = [other for count, other in counts if 0 < count < len(chosen)]
         return not (

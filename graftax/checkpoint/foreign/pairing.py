@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from graftax.checkpoint.foreign.naming import Components, do_names_deny, natural_key
 from graftax.checkpoint.foreign.numbering import Siblings, names_that_count
-from graftax.checkpoint.foreign.order import Orders
+from graftax.checkpoint.foreign.order import Orders, Pair
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units, group_by_first, without
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
 
@@ -25,6 +25,7 @@ class Pairing:
         by_name: Whether only names are compared. Defaults to False.
         given_away: Groups, by id, that a name map gives to other units: only equal names give them to one more.
             Defaults to none.
+        named: The pairs that a name map has made. Defaults to none.
     """
 
     def __init__(
@@ -34,12 +35,13 @@ class Pairing:
         keeps_order: bool,
         by_name: bool = False,
         given_away: frozenset[int] = frozenset(),
+        named: Sequence[Pair] = (),
     ) -> None:
         self._ours = {id(unit): parts for parts, unit in units}
         self._theirs = {id(group): parts for parts, group in groups}
         self._beside_ours = Siblings(self._ours.values())
         self._beside_theirs = Siblings(self._theirs.values())
-        self._orders = Orders([unit for _, unit in units], keeps_order)
+        self._orders = Orders([unit for _, unit in units], keeps_order, named)
         self._by_name = by_name
         self._given_away = given_away
 

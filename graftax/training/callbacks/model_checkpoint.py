@@ -212,6 +212,7 @@ class ModelCheckpoint(Callback):
         """Save the state after the last step, unless saving itself has failed, or other processes still run.
 
         Before the first step, nothing is saved: a resumed run then begins from the start, and makes its own weights.
+        Nor is anything within a step that the loop of a session has not ended, see `Session.end_step`.
         """
         self._entered.close()
         if self.manager is not None and not isinstance(error, CheckpointError) and process_group() is None:

@@ -377,3 +377,20 @@ def test_one_rest_does_not_go_to_two_layers(tmp_path):
     path, names = linear_file(tmp_path, fc="wb"), {"a/kernel": "fc.weight", "b/kernel": "fc.weight"}
     with pytest.raises(MissingInCheckpoint):
         gx.checkpoint.load_foreign(path, model, source="torch", names=names)
+
+
+@pytest.mark.parametrize(
+    "names", [{"q/0": "query.0"}, {"q/1": "query.2"}, {"d/0": "doc.0"}, {"q/0/kernel": "query.0.weight"}]
+)
+def test_a_named_layer_that_contradicts_the_order(names, tmp_path):
+    model = built(Parts(d=dense(2), q=dense(2)))
+    path = file_of(["query.0", "query.2", "doc.0", "doc.2"], tmp_path)
+    with pytest.raises(MissingInCheckpoint):
+        gx.checkpoint.load_foreign(path, model, source="torch", names=names)
+
+
+def test_a_named_layer_that_stands_elsewhere_leaves_the_order_of_the_others(tmp_path):
+    model = built(Parts(head=dense(), first=dense(), second=dense(), third=dense()))
+    path = file_of(["a", "b", "c", "fc"], tmp_path)
+    gx.checkpoint.load_foreign(path, model, source="torch", names={"head": "fc"})
+    assert [int(one.bias.numpy()[0]) for one in (model.first, model.second, model.third, model.head)] == [0, 1, 2, 3]
