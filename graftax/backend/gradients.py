@@ -56,6 +56,12 @@ class Gradients(Tracing, Protocol):
         """Return the results, and the function from their cotangents to those of the arguments."""
         ...
 
+    def reached_vjp(
+        self, function: Callable[[list[Any]], list[Any]], values: list[Any]
+    ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+        """Do as `vjp` for a list of arrays, with None for the cotangent of each on which no result depends."""
+        ...
+
     def vjp_with_aux(
         self, function: Callable[..., tuple[Any, Any]], *args: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:

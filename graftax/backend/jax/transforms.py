@@ -169,6 +169,21 @@ class JaxTransforms(JaxControl):
 
         return results, run
 
+    def reached_vjp(
+        self, function: Callable[[list[Any]], list[Any]], values: list[Any]
+    ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+        """Do as `vjp` for a list of arrays, with None for each on which no result depends."""
+        with _explain_errors():
+            results, pull = jax.vjp(function, values)
+        is_reached = reached.reached_by(pull, len(values))
+
+        def run(cotangents: list[Any]) -> list[Any]:
+            with _explain_errors():
+                found = zip(pull(cotangents)[0], is_reached, strict=True)
+            return [cotangent if is_there else None for cotangent, is_there in found]
+
+        return results, run
+
     def vjp_with_aux(
         self, function: Callable[..., tuple[Any, Any]], *args: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]], Any]:

@@ -150,6 +150,22 @@ def _check_value_and_reached_grad(kit: Kit) -> None:
     assert calls == [1], f"the function runs once, not {len(calls)} times"
 
 
+def _check_reached_vjp(kit: Kit) -> None:
+    gradients, arrays = kit.backend.gradients, kit.backend.arrays
+
+    def function(values: list[Any]) -> list[Any]:
+        first, second, cut, _ = values
+        return [first**2 * arrays.stop_gradient(cut), second]
+
+    given = [kit.array([1.0, 2.0]), kit.array([3.0, 4.0]), kit.array([5.0, 6.0]), kit.array([7.0, 8.0])]
+    results, pull = gradients.reached_vjp(function, given)
+    kit.close(results[0], np.array([5, 24], "float32"), "the results of reached_vjp")
+    found = pull([kit.array([1.0, 10.0]), kit.array([1.0, 2.0])])
+    kit.close(found[0], np.array([10, 240], "float32"), "the cotangent of the first array")
+    kit.close(found[1], np.array([1, 2], "float32"), "the cotangent of the second array")
+    assert found[2:] == [None, None], f"cotangents of what is not reached: {found[2:]}"
+
+
 def _check_vjp_and_jvp(kit: Kit) -> None:
     gradients, x = kit.backend.gradients, kit.array([1.0, 2.0])
     y, pull = gradients.vjp(lambda a, b: [a * b, a], x, kit.array([5.0, 7.0]))
@@ -267,6 +283,7 @@ CHECKS = [
         "gradients",
         value_and_grad=_check_value_and_grad,
         value_and_reached_grad=_check_value_and_reached_grad,
+        reached_vjp=_check_reached_vjp,
         vjp_and_jvp=_check_vjp_and_jvp,
         own_rule=_check_own_rule,
         own_forward_rule=_check_own_forward_rule,

@@ -1,4 +1,7 @@
-"""Derivatives of functions from lists of arrays to lists of arrays, as the tape takes them of its replays."""
+"""Derivatives of functions from lists of arrays to lists of arrays, as the tape takes them of its replays.
+
+Backwards, there is None for each array that no result depends on, or through ``stop_gradient`` and rounding only.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,7 @@ Function = Callable[[Sequence[Any]], list[Any]]
 
 def pull(function: Function, values: list[Any], weights: list[Any]) -> list[Any]:
     """Compute the gradient of the weighted sum of all results."""
-    (gradients,) = registry.current().gradients.vjp(function, values)[1](weights)
-    return list(gradients)
+    return registry.current().gradients.reached_vjp(function, values)[1](weights)
 
 
 def push(function: Function, values: list[Any], tangents: list[Any]) -> Any:
@@ -28,7 +30,9 @@ def jacobian(
 ) -> list[Any]:
     """Return the derivatives of each element of the one result: arrays of shape ``(*result, *value)``."""
     rows = _rows(function, values, shape, shape, dtype, chunk_size)
-    return [row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)]
+    return [
+        None if row is None else row.reshape((*shape, *value.shape)) for row, value in zip(rows, values, strict=True)
+    ]
 
 
 def batch_jacobian(
@@ -38,7 +42,8 @@ def batch_jacobian(
     numpy = registry.current().arrays.numpy
     rows = _rows(function, values, shape[1:], shape, dtype, chunk_size)
     return [
-        numpy.moveaxis(row, 0, 1).reshape((*shape, *value.shape[1:])) for row, value in zip(rows, values, strict=True)
+        None if row is None else numpy.moveaxis(row, 0, 1).reshape((*shape, *value.shape[1:]))
+        for row, value in zip(rows, values, strict=True)
     ]
 
 
@@ -46,12 +51,12 @@ def _rows(
     function: Function, values: list[Any], unit: Shape, shape: Shape, dtype: str, chunk_size: int | None
 ) -> list[Any]:
     numpy, transforms = registry.current().arrays.numpy, registry.current().gradients
-    back = transforms.vjp(function, values)[1]
+    back = transforms.reached_vjp(function, values)[1]
     count = numpy.arange(math.prod(unit))
 
     def row(index: Array) -> Any:
         weights = numpy.broadcast_to((count == index).astype(dtype).reshape(unit), shape)
-        return back([weights])[0]
+        return back([weights])
 
     return list(registry.current().vectorizing.map_rows(row, count, chunk_size))
 

@@ -151,8 +151,9 @@ class GradientTape(RecordedBlock):
             target: An array, or a structure of arrays, whose gradients add up.
             sources: An array, a Variable, a Module, or a structure of these.
             output_gradients: A weight for each element of the target, in the same structure. Defaults to ones.
-            unconnected_gradients: What a source gets that the target does not depend on: ``"none"`` for None,
-                ``"zero"`` for zeros. Defaults to ``"none"``.
+            unconnected_gradients: What a source gets that the target does not depend on, or through
+                ``stop_gradient``, rounding and the like only: ``"none"`` for None, ``"zero"`` for zeros. Defaults to
+                ``"none"``.
 
         Returns:
             Gradients in the structure of the sources; for a Module, a dict by path.
@@ -277,7 +278,7 @@ class GradientTape(RecordedBlock):
         # operation by operation is a way for gradients alone: Jacobians are computed for many weights at once
         otherwise = replay.pull if transform is pull else None
         found = run(transform, replay, values, constants, extra, *statics, otherwise=otherwise)
-        return dict(zip(replay.connected, found, strict=True))
+        return {slot: value for slot, value in zip(replay.connected, found, strict=True) if value is not None}
 
     def _end(self, structure: object, gradients: list[Any]) -> Any:
         if not self._persistent:

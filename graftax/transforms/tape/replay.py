@@ -72,7 +72,7 @@ class Replay:
             yield step, inputs
 
     def pull(self, values: Sequence[Any], constants: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        """Compute the gradient of the weighted sum of the targets, operation by operation."""
+        """Compute the gradient of the weighted sum of the targets, operation by operation; None if they need it not."""
         known: dict[int, Any] = {}
         ran = list(self._run(known, values, constants, _run_step))
         # only what depends on a source is gone through backwards: constants have no gradients
@@ -88,16 +88,15 @@ class Replay:
 
         for slot, weight in zip(self._targets, weights, strict=True):
             add(slot, weight)
-        zeros = registry.current().arrays.numpy.zeros_like
         for step, inputs in reversed(ran):
-            made = tuple(i for i, s in enumerate(step.outputs) if s in moving and s not in given)
+            made = tuple(i for i, s in enumerate(step.outputs) if s in gradients and s in moving and s not in given)
             wanted = tuple(i for i, s in enumerate(step.inputs) if s in moving)
-            slots = [step.outputs[i] for i in made]
-            if wanted and any(slot in gradients for slot in slots):
-                weights = [gradients[slot] if slot in gradients else zeros(known[slot]) for slot in slots]
+            if made and wanted:
+                weights = [gradients[step.outputs[i]] for i in made]
                 for i, gradient in zip(wanted, _pull_step(step.call, inputs, wanted, made, weights), strict=True):
-                    add(step.inputs[i], gradient)
-        return [gradients[s] if s in gradients else zeros(known[s]) for s in self.connected]
+                    if gradient is not None:
+                        add(step.inputs[i], gradient)
+        return [gradients.get(slot) for slot in self.connected]
 
     def key(self) -> Hashable:
         """Return what is equal for replays that do the same, whatever the values; None where that is not known."""
@@ -143,8 +142,7 @@ def _pull_step(
             outputs = call(*everything)
             return [outputs[i] for i in targets]
 
-        (gradients,) = registry.current().gradients.vjp(run_step, [inputs[i] for i in sources])[1](weights)
-        return list(gradients)
+        return registry.current().gradients.reached_vjp(run_step, [inputs[i] for i in sources])[1](weights)
 
     key = (getattr(call, "key", None), sources, targets, _kinds(inputs), _kinds(weights))
     return (_operations.find(key, pull) or pull)(inputs, weights)
