@@ -94,6 +94,7 @@ _RANKS = {
     for family in (("query", "key", "value", "output"), ("forward_layer", "backward_layer"))
     for rank, name in enumerate(family)
 }
+"""The usual order of names. A file in another one is not sorted by it; but a program may define them in any order."""
 
 
 def natural_key(parts: Components) -> tuple[tuple[str, int, str], ...]:
@@ -110,9 +111,10 @@ def _split(part: str) -> tuple[str, int, str]:
 
 def is_order_known(name: Components, other: Components) -> bool:
     """Return True if two names tell their order, because they differ in a number."""
-    for a, b in zip(natural_key(name), natural_key(other), strict=False):
-        if a != b:
-            return a[0] == b[0]
+    for one, two in zip(name, other, strict=False):
+        if one != two:
+            a, b = _split(one), _split(two)
+            return a[0] == b[0] and one not in _RANKS and two not in _RANKS
     return False
 
 
@@ -141,10 +143,10 @@ def do_names_deny(pairs: Sequence[tuple[str, str]]) -> bool:
                 if strange and _are_common(strange, {word for word in its if not _are_common(other, {word})})
             ]
         )
-    return _has_cycle(wants)
+    return has_cycle(wants)
 
 
-def _has_cycle(following: Sequence[Sequence[int]]) -> bool:
+def has_cycle(following: Sequence[Sequence[int]]) -> bool:
     """Return True if a way leads from some place back to it."""
     left = set(range(len(following)))
     while ended := {place for place in left if not left.intersection(following[place])}:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from graftax.checkpoint.foreign.naming import Components, do_names_deny, is_order_known, natural_key
+from graftax.checkpoint.foreign.naming import Components, do_names_deny, has_cycle, is_order_known, natural_key
 from graftax.checkpoint.foreign.numbering import do_numbers_fall, names_that_count, stem_of
 from graftax.checkpoint.foreign.pairs import Groups, Pairs, Units
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
@@ -109,6 +110,14 @@ def _have_other_names(chosen: list[Pair], names: dict[int, Components]) -> bool:
         n for _, n in numbers
     ):
         return True
+    if has_cycle([_places_of_number(place, chosen, numbers) for place in range(len(chosen))]):
+        return True
+    raw = [(_last(unit.components()), _last(tuple(re.split("[./]", group.name)))) for unit, group in chosen]
+    return _is_name_elsewhere(chosen, words) or _is_name_elsewhere(chosen, raw)
+
+
+def _is_name_elsewhere(chosen: list[Pair], words: list[tuple[str, str]]) -> bool:
+    """Return True if a unit has the name of a group that another unit got, and would fit it."""
     common = {here for here, _ in words if stem_of(here)} & {there for _, there in words}
     counting = set(names_that_count(sorted(common), [here for here, _ in words], [there for _, there in words]))
     for (unit, _), (here, there) in zip(chosen, words, strict=True):
@@ -117,6 +126,18 @@ def _have_other_names(chosen: list[Pair], names: dict[int, Components]) -> bool:
         if any(word == here and fit_unit(unit, group) for (_, group), (_, word) in zip(chosen, words, strict=True)):
             return True
     return False
+
+
+def _places_of_number(place: int, chosen: list[Pair], numbers: list[tuple[str, str]]) -> list[int]:
+    """Return the places of groups with the number of a unit that would fit it, where none of both has it in its own."""
+    (unit, _), (mine, own) = chosen[place], numbers[place]
+    if not mine or mine == own:
+        return []
+    return [
+        other
+        for other, ((_, group), (here, there)) in enumerate(zip(chosen, numbers, strict=True))
+        if there == mine != here and fit_unit(unit, group)
+    ]
 
 
 def _number(word: str) -> str:
