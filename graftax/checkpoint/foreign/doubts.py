@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from graftax.checkpoint.foreign.foreign_array import ForeignFile
 from graftax.checkpoint.foreign.naming import natural_key
 from graftax.checkpoint.foreign.numbering import do_numbers_fall, stem_of
+from graftax.checkpoint.foreign.report import ForeignReport
 from graftax.checkpoint.foreign.rules.layouts import identity
 from graftax.checkpoint.foreign.unit import Group, Unit, fit_unit
 from graftax.core import user_line
@@ -14,26 +15,35 @@ from graftax.core import user_line
 _MERGES = {"add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"}
 
 
-def warn_of_doubts(source: str, file: ForeignFile, pairs: Iterable[tuple[Unit, Group]], is_told: bool) -> None:
+def warn_of_doubts(
+    report: ForeignReport, file: ForeignFile, pairs: Sequence[tuple[Unit, Group]], is_told: bool
+) -> None:
     """Warn of what may be meant otherwise.
 
     Args:
-        source: The library that wrote the file.
+        report: What is known of the load.
         file: The file.
         pairs: Layers and single Variables, and what they got.
         is_told: Whether a name map, or a graph of layers, tells layers of one shape apart.
     """
-    if source == "torch":
+    if report.source == "torch":
         _warn_of_square_weights(pairs)
-    if source == "keras" and not is_told:
-        _warn_of_branches(file, pairs)
+    if report.source == "keras" and not is_told and _warn_of_branches(file, pairs):
+        return
+    if report.by_order:
+        names = {unit.path: group.name for unit, group in pairs if unit.path == report.by_order[0]}
+        user_line.warn(
+            f"load_foreign: nothing but the order of definition, in {file.path} and in the module, tells apart "
+            f"{_some(report.by_order)}, which fit each other's arrays. Compare the outputs with those of the "
+            f"other library, or read report.restored, which lists who got what. Instead: names={names!r}, and so on"
+        )
 
 
-def _warn_of_branches(file: ForeignFile, pairs: Iterable[tuple[Unit, Group]]) -> None:
+def _warn_of_branches(file: ForeignFile, pairs: Iterable[tuple[Unit, Group]]) -> bool:
     """Warn of layers of one shape that only their order tells apart, if the file is of a graph with branches."""
     names = {stem_of(path.rpartition("/")[2]) for path in file.labels}
     if not names & _MERGES and not _are_numbered_otherwise(file.labels):
-        return
+        return False
     unnamed = [(unit, group) for unit, group in pairs if not _has_its_name(unit, group)]
     unsure = [
         unit.path
@@ -47,6 +57,7 @@ def _warn_of_branches(file: ForeignFile, pairs: Iterable[tuple[Unit, Group]]) ->
             "definition. Compare the outputs with those of Keras. Instead: names={path: name of the layer}, attributes "
             "with the names of the layers, or a model of gx.Input"
         )
+    return bool(unsure)
 
 
 def _are_numbered_otherwise(labels: Mapping[str, str]) -> bool:
@@ -79,7 +90,7 @@ def _is_square(shape: Sequence[int]) -> bool:
     return len(shape) == 2 and shape[0] == shape[1] > 1
 
 
-def _some(paths: list[str]) -> str:
+def _some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:4]) + (", ..." if len(paths) > 4 else "")
 
 

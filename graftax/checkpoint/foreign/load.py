@@ -24,6 +24,7 @@ from graftax.checkpoint.foreign.name_map import (
 from graftax.checkpoint.foreign.numbering import Counting
 from graftax.checkpoint.foreign.opening import open_weights
 from graftax.checkpoint.foreign.order import Pair
+from graftax.checkpoint.foreign.order_alone import paired_by_order
 from graftax.checkpoint.foreign.pairing import Pairing
 from graftax.checkpoint.foreign.pairs import Pairs
 from graftax.checkpoint.foreign.report import ForeignReport, LeftOut
@@ -118,6 +119,7 @@ def load_foreign(
         loading = _Loading(file, module, report, Subset(only, skip))
         loading.pair(names or {})
         loading.judge(cast)
+        loading.warn()
         with Transaction(Graph({"module": module})) as changes:
             ready = loading.values()
             with uninterrupted():
@@ -171,6 +173,7 @@ class _Loading:
         self._parts = [one for one in self._left_out if file.facts.holder_of(one.name) is not None]
         self._names: Mapping[str, str] = {}
         self._pairs = Pairs()
+        self._part_of: dict[int, str] = {}  # of names=, by unit
 
     # --- pairing ------------------------------------------------------------------------------------------------------
 
@@ -188,6 +191,7 @@ class _Loading:
         away = frozenset(id(g) for g in groups if any(is_within(g.name, scope.name) for scope in mapped))
         for scoped in _divide_by_scope(scopes, units, first):
             given_away = frozenset() if scoped.scope.path else away
+            self._part_of |= {id(unit): scoped.scope.path for unit in scoped.units}
             named = [(unit, group) for unit, group, _ in self._pairs.made.values()]
             pairing = self._pairing(units, groups, given_away, named)
             self._pairs.made |= pairing.pair(
@@ -197,9 +201,6 @@ class _Loading:
         self._pairs.units = [unit for unit in units if id(unit) not in self._pairs.made]
         self._pairs.groups = [group for group in first if id(group) not in taken]
         self._take_shared(units, groups, twins)
-        made = [(unit, group) for unit, group, _ in self._pairs.made.values()]
-        is_told = bool(names) or any(node._gx_parts_by_depth() for _, node in self._modules)
-        warn_of_doubts(self._report.source, self._file, made, is_told)
 
     def _pairing(self, units: list[Unit], groups: list[Group], away: frozenset[int], named: list[Pair]) -> Pairing:
         here, there = named_units(units), named_groups(groups)
@@ -349,6 +350,15 @@ class _Loading:
                 f'{change}skip={path!r} for layers that the file does not have, mode="overlap" to load only what fits'
             )
         return 'mode="cover", which lets the file have more than the program needs'
+
+    def warn(self) -> None:
+        """Warn of what may be meant otherwise."""
+        made = [(unit, group) for unit, group, _ in self._pairs.made.values()]
+        is_graph = any(node._gx_parts_by_depth() for _, node in self._modules)
+        if not self._source.by_name and not (is_graph and self._report.source == "keras"):
+            by_order = [unit.path for unit in paired_by_order(made, self._part_of) if unit.is_wanted]
+            self._report.by_order = tuple(by_order)
+        warn_of_doubts(self._report, self._file, made, bool(self._names) or is_graph)
 
     # --- values -------------------------------------------------------------------------------------------------------
 

@@ -135,12 +135,12 @@ def do_names_deny(pairs: Sequence[tuple[str, str]]) -> bool:
     ours, theirs = (_telling_words([pair[side] for pair in pairs]) for side in (0, 1))
     wants: list[list[int]] = []  # for each name of the program, the places of partners that have a word of it
     for here, there in zip(ours, theirs, strict=True):
-        strange = {word for word in here if not _are_common({word}, there)}
+        strange = {word for word in here if not are_common({word}, there)}
         wants.append(
             [
                 place
                 for place, (other, its) in enumerate(zip(ours, theirs, strict=True))
-                if strange and _are_common(strange, {word for word in its if not _are_common(other, {word})})
+                if strange and are_common(strange, {word for word in its if not are_common(other, {word})})
             ]
         )
     return has_cycle(wants)
@@ -155,12 +155,18 @@ def has_cycle(following: Sequence[Sequence[int]]) -> bool:
 
 
 def _telling_words(names: Sequence[str]) -> list[set[str]]:
-    words = [set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower())) for name in names]
+    words = [words_of(name) for name in names]
     counts = Counter(word for one in words for word in one)
     return [{word for word in one if counts[word] < len(names)} for one in words]
 
 
-def _are_common(ours: set[str], theirs: set[str]) -> bool:
+def words_of(name: str) -> set[str]:
+    """Return the words in a name, in small letters, as one of several, and without numbers."""
+    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return {re.sub("ies$", "y", word) if len(word) > 4 else word for word in words}
+
+
+def are_common(ours: set[str], theirs: set[str]) -> bool:
     """Return True if both have a word, or one has the beginning of another: ``enc`` of ``encoder``."""
     return any(
         a == b or (min(len(a), len(b)) > 2 and (a.startswith(b) or b.startswith(a))) for a in ours for b in theirs

@@ -96,11 +96,16 @@ class Pairing:
         return self.pair([(p[1:], u) for p, u in units], [(p[1:], g) for p, g in groups])
 
     def _pair_by_labels(self, pairs: Pairs, units: Units, groups: Groups) -> tuple[Units, Groups]:
-        """Pair layers with the same given name, which may be that of an attribute."""
+        """Pair layers with the same given name, which may be that of an attribute, here or in the file."""
+        counts = Counter(unit.label for _, unit in units)
         for parts, unit in units:
             names = {unit.label, *parts[-1:]} - {""}
+            attribute = unit.label if counts[unit.label] == 1 else ""
             same = [
-                group for _, group in groups if group.label in names and (group.label == unit.label or group.is_named)
+                group
+                for there, group in groups
+                if (group.label in names and (group.label == unit.label or group.is_named))
+                or (attribute and not group.label and there[-1:] == (attribute,))
             ]
             if len(same) == 1 and id(same[0]) not in pairs.taken():
                 pairs.add(unit, same[0])

@@ -21,7 +21,8 @@ class ForeignReport(RestoreReport):
 
     ``source`` is the library whose rules were applied. ``left_out`` are arrays that no layer needs, with the reason;
     ``kept`` are Variables that the file does not have and that keep their values; ``settings`` are the settings of
-    layers that differ from the defaults of that library; ``notes`` are further notes. These four are tuples.
+    layers that differ from the defaults of that library; ``by_order`` are paths of layers that nothing but the order of
+    definition tells apart; ``notes`` are further notes. These five are tuples.
     """
 
     def __init__(self, path: str, source: str, mode: str) -> None:
@@ -30,6 +31,7 @@ class ForeignReport(RestoreReport):
         self.left_out: tuple[LeftOut, ...] = ()
         self.kept: tuple[str, ...] = ()
         self.settings: tuple[Setting, ...] = ()
+        self.by_order: tuple[str, ...] = ()
         self.notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -40,6 +42,7 @@ class ForeignReport(RestoreReport):
             "left_out": [one._asdict() for one in self.left_out],
             "kept": self.kept,
             "settings": [one._asdict() for one in self.settings],
+            "by_order": self.by_order,
             "notes": self.notes,
         }
 
@@ -51,5 +54,9 @@ class ForeignReport(RestoreReport):
             *(Row("left out", one.name, one.reason) for one in self.left_out),
             *(Row("kept", path, "files of other libraries do not have it") for path in self.kept),
             *(Row("setting", str(one), f"{self.source}: {shown(one.there)} {known}") for one in self.settings),
+            *(
+                Row("by order", path, "neither its name nor its shapes say which array is its own")
+                for path in self.by_order
+            ),
             *(Row("note", note) for note in self.notes),
         ]

@@ -113,6 +113,7 @@ def test_the_same_names(shuffles, prefix, tmp_path):
         assert all(name == got for name, got in found.items()), seed
 
 
+@pytest.mark.filterwarnings("ignore:load_foreign. nothing but the order")
 @pytest.mark.parametrize("shuffles", [False, True], ids=["", "in another order"])
 def test_lists_of_other_names(shuffles, tmp_path):
     right = 0
@@ -123,6 +124,7 @@ def test_lists_of_other_names(shuffles, tmp_path):
     assert right >= 16
 
 
+@pytest.mark.filterwarnings("ignore:load_foreign. nothing but the order")
 @pytest.mark.parametrize("shuffles", [False, True], ids=["", "in another order"])
 def test_files_whose_names_were_sorted(shuffles, tmp_path):
     for seed in range(1, 61, 2):  # .npz, which keeps the order that it was given

@@ -42,8 +42,11 @@ def first(layer):
 def test_a_file_with_an_order_goes_by_it(tmp_path):
     path = file_of(tmp_path, zulu=linear(4, 4, 1), alpha=linear(4, 4, 2))
     model = stack(4, 4)
-    load_foreign(path, model)
+    with pytest.warns(UserWarning, match="nothing but the order"):
+        report = load_foreign(path, model)
     assert [first(layer) for layer in model.layers] == [1, 2]
+    assert report.by_order == ("layers/0", "layers/1")
+    assert "by order" in str(report)
 
 
 def test_a_file_without_order_goes_by_numbers_or_not_at_all(tmp_path):

@@ -87,6 +87,7 @@ def test_names_inside_count_below_several_other_names(tmp_path):
     }
 
 
+@pytest.mark.filterwarnings("ignore:load_foreign. nothing but the order")  # other and extra have another name
 @pytest.mark.parametrize("names", [("fc1", "fc2"), ("q_lin", "k_lin"), ("up", "down")], ids="-".join)
 def test_an_order_that_names_deny_is_refused(names, tmp_path):
     """The lists have other names, and another layer inside: so only the order is left, and names say another one."""
@@ -151,7 +152,8 @@ def test_layers_of_one_shape_beside_others_that_prove_another_order(tmp_path):
         gx.checkpoint.load_foreign(tmp_path / "net.npz", module)
     gx.checkpoint.load_foreign(tmp_path / "net.npz", module, names={"b": "shortcut.1", "d": "bn"})
     other = Parts(a=narrow, b=norms[0], c=wide, d=norms[1])
-    report = gx.checkpoint.load_foreign(tmp_path / "net.npz", other)
+    with pytest.warns(UserWarning, match="apart b, d, which"):
+        report = gx.checkpoint.load_foreign(tmp_path / "net.npz", other)
     assert {one.path: one.source for one in report.restored}["b/gamma"] == "bn.weight"
 
 
@@ -392,5 +394,6 @@ def test_a_named_layer_that_contradicts_the_order(names, tmp_path):
 def test_a_named_layer_that_stands_elsewhere_leaves_the_order_of_the_others(tmp_path):
     model = built(Parts(head=dense(), first=dense(), second=dense(), third=dense()))
     path = file_of(["a", "b", "c", "fc"], tmp_path)
-    gx.checkpoint.load_foreign(path, model, source="torch", names={"head": "fc"})
+    with pytest.warns(UserWarning, match="apart first, second, third, which"):
+        gx.checkpoint.load_foreign(path, model, source="torch", names={"head": "fc"})
     assert [int(one.bias.numpy()[0]) for one in (model.first, model.second, model.third, model.head)] == [0, 1, 2, 3]
