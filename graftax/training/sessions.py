@@ -160,7 +160,10 @@ class Session:
 
     @door
     def end_epoch(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Call `on_epoch_end` of the callbacks.
+        """Call `on_epoch_end` of the callbacks: the last line of an epoch.
+
+        A checkpoint of this epoch has what there is now. What the loop changes behind this call, such as metrics that
+        it resets, is not in it: do that before, or at the beginning of the next epoch, where a resumed run does it.
 
         Args:
             logs: The numbers of the epoch, by name; those of a validation begin with ``val_``. Defaults to none.

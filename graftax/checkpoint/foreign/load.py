@@ -68,7 +68,8 @@ def load_foreign(
 
     Layers and arrays of the file are paired by name if both sides have the same names. Otherwise they are paired in
     the order of their definition if the shapes match, or because there is only one possible pairing. If several
-    pairings are possible, the load is refused, and ``names`` decides. Differences of layout (kernels, gates, packed
+    pairings are possible, the load is refused, and ``names`` decides. A warning names layers that fit each other's
+    arrays, and that nothing but the order tells apart. Differences of layout (kernels, gates, packed
     projections, rows after a Flatten) are converted, and the report lists these conversions. No code of a file is
     ever run: pickles are read by an interpreter that knows tensors only.
 

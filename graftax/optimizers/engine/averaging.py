@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from graftax import ops
+from graftax.backend import registry
+from graftax.core import user_line
 from graftax.core.errors import ArgumentError, StateError
 from graftax.core.short_traceback import door
 from graftax.core.typedefs import Array
@@ -51,16 +53,35 @@ def two_averages(rule: Averaging) -> ArgumentError:
 
 @contextmanager
 def swap_values(pairs: list[tuple[Variable, Array]]) -> Iterator[None]:
-    """Give each variable the value beside it for the block, and at the end its own again, whatever happens."""
+    """Give each variable the value beside it for the block, and at the end its own again, whatever happens.
+
+    What somebody else assigned meanwhile, such as a restore, is lost by that: it is warned of.
+    """
     following = followers(variable for variable, _ in pairs)
     moved = [*(variable for variable, _ in pairs), *(v for above in following for v in above._gx_state_about_base())]
     before = [(variable, variable._gx_stored) for variable in moved]
+    lost: list[str] = []
     try:
         _assign(pairs, following)
+        given = [(variable, variable._gx_stored) for variable in moved]
         yield
+        lost = [variable.path for variable, value in given if _is_changed(variable._gx_stored, value)]
     finally:
         for variable, value in before:
             variable.assign(value)
+    if lost:
+        user_line.warn(
+            f"{', '.join(lost[:5])}: values that were assigned inside of averaged() are lost, since variables get "
+            "their own values back at its end. Instead: assign, or restore a checkpoint, before the block or after it"
+        )
+
+
+def _is_changed(now: Array, before: Array) -> bool:
+    """Return True if an array has other values; False inside of a compiled program, where nobody can tell."""
+    if now is before or any(map(registry.current().tracing.is_tracer, (now, before))):
+        return False
+    same = ops.logical_or(ops.equal(now, before), ops.logical_and(ops.isnan(now), ops.isnan(before)))
+    return not bool(ops.all(same))
 
 
 def _assign(pairs: list[tuple[Variable, Array]], following: list[Follower]) -> None:

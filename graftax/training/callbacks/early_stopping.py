@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from typing import Any
 
@@ -21,12 +22,14 @@ from graftax.training.weights import (
     weights_of,
 )
 
+log = logging.getLogger("graftax")
+
 
 class EarlyStopping(Callback):
     """Ends training once a number of the logs has not improved for some epochs.
 
     ``stopped_epoch`` is the epoch after which it ended training, or None. ``best`` is the best value so far and
-    ``best_epoch`` its epoch.
+    ``best_epoch`` its epoch. A run that it ended stays ended when it is resumed, unless it has more patience then.
 
     Args:
         monitor: The name of the number. After its first appearance, epochs without it are ignored. Defaults to
@@ -162,5 +165,14 @@ class EarlyStopping(Callback):
         self.stopped_epoch, self.best_weights = state["stopped_epoch"], state["best_weights"]
         self._best_settings = state.get("best_settings", {})  # not in checkpoints of earlier versions
         self.monitor.seen = self.best_epoch is not None
-        if self.stopped_epoch is not None:  # a run that had been stopped stays stopped
-            self.model.stop_training = True
+        if self.stopped_epoch is None:
+            return
+        if self.wait < self.patience:  # more of it than the run that was stopped
+            self.stopped_epoch = None
+            return
+        self.model.stop_training = True
+        log.info(
+            "EarlyStopping: nothing left to do: epoch %s ended the run that is resumed; patience=%s or more goes on",
+            self.stopped_epoch + 1,
+            self.wait + 1,
+        )

@@ -1,5 +1,7 @@
 """EarlyStopping: when it ends training, which weights come back, and what it refuses."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,28 @@ def test_its_state_goes_on():
     other.set_state(first.get_state())
     assert (other.best, other.best_epoch, other.wait) == (0.5, 1, 1)
     np.testing.assert_array_equal(other.best_weights[0], [[1.0]])
+
+
+def resumed(folder, patience, epochs=12):
+    """Run a line whose loss cannot improve enough; the number of epochs in the history, and the weights."""
+    gx.set_random_seed(5)
+    model = line()
+    stop = EarlyStopping("loss", min_delta=1e6, patience=patience)
+    history = model.fit(
+        X, Y, epochs=epochs, verbose=0, resume=folder, callbacks=[stop, gx.callbacks.ModelCheckpoint(folder)]
+    )
+    return len(history.epoch), [v.numpy().tolist() for v in model.variables]
+
+
+def test_a_run_that_was_stopped_goes_on_with_more_patience(tmp_path):
+    assert resumed(tmp_path / "short", 2)[0] == 3
+    assert resumed(tmp_path / "short", 5) == resumed(tmp_path / "whole", 5)
+    assert resumed(tmp_path / "whole", 5)[0] == 6
+
+
+@pytest.mark.parametrize(("patience", "epochs"), [(2, 12), (1, 12), (2, 30)])
+def test_a_run_that_was_stopped_stays_stopped_and_says_so(patience, epochs, tmp_path, caplog):
+    before = resumed(tmp_path, 2)
+    with caplog.at_level(logging.INFO, "graftax"):
+        assert resumed(tmp_path, patience, epochs) == before
+    assert "nothing left to do: epoch 3 ended the run that is resumed; patience=3 or more goes on" in caplog.text
