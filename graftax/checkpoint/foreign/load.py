@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
 from graftax.checkpoint.arrays import HostArray, can_cast
 from graftax.checkpoint.choices import CASTS, MODES
@@ -13,6 +12,7 @@ from graftax.checkpoint.foreign.doubts import warn_of_doubts
 from graftax.checkpoint.foreign.foreign_array import ForeignArray, ForeignFile
 from graftax.checkpoint.foreign.name_map import (
     Scope,
+    divide_by_scope,
     is_within,
     named_groups,
     named_units,
@@ -148,12 +148,6 @@ def _check(module: object, mode: str, cast: str) -> None:
         )
 
 
-class _Scoped(NamedTuple):
-    scope: Scope
-    units: list[Unit]
-    groups: list[Group]
-
-
 class _Loading:
     """A single load: the groups of the file, the units of the module, and their pairing."""
 
@@ -190,7 +184,7 @@ class _Loading:
         first, twins = without_twins(groups)
         mapped = [scope for scope in scopes if scope.path and scope.name]
         away = frozenset(id(g) for g in groups if any(is_within(g.name, scope.name) for scope in mapped))
-        for scoped in _divide_by_scope(scopes, units, first):
+        for scoped in divide_by_scope(scopes, units, first):
             given_away = frozenset() if scoped.scope.path else away
             self._part_of |= {id(unit): scoped.scope.path for unit in scoped.units}
             named = [(unit, group) for unit, group, _ in self._pairs.made.values()]
@@ -391,20 +385,3 @@ def _make_record(assignment: Made) -> Restored:
     names = " + ".join(array.name for array in assignment.arrays)
     array = assignment.arrays[0]
     return Restored(assignment.part.path, names, array.dtype, array.shape, assignment.choice.note)
-
-
-def _divide_by_scope(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[_Scoped]:
-    """Return the scopes with their units and groups: each of these is in the narrowest scope that contains it."""
-    found = []
-    taken: set[int] = set()
-    for scope in scopes:
-        inside = [unit for unit in units if id(unit) not in taken and is_within(unit.path, scope.path)]
-        taken |= {id(unit) for unit in inside}
-        narrower = [s.name for s in scopes if scope.path and s.name != scope.name and is_within(s.name, scope.name)]
-        there = [
-            group
-            for group in groups
-            if is_within(group.name, scope.name) and not any(is_within(group.name, name) for name in narrower)
-        ]
-        found.append(_Scoped(scope, inside, there))
-    return found

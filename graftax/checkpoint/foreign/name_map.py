@@ -21,6 +21,14 @@ class Scope(NamedTuple):
     name: str
 
 
+class Scoped(NamedTuple):
+    """A scope with what is in it and in no narrower one."""
+
+    scope: Scope
+    units: list[Unit]
+    groups: list[Group]
+
+
 def scopes_of(names: Mapping[str, str], units: Iterable[Unit], groups: Sequence[Group], file: str) -> list[Scope]:
     """Return the scopes that a name map describes; each ``*`` of a path stands for one component.
 
@@ -191,3 +199,20 @@ def _names(group: Group) -> list[str]:
 
 def _prefixes(name: str, separators: str) -> list[str]:
     return ["", *(name[:i] for i, c in enumerate(name) if c in separators), name]
+
+
+def divide_by_scope(scopes: list[Scope], units: list[Unit], groups: list[Group]) -> list[Scoped]:
+    """Return the scopes with their units and groups: each of these is in the narrowest scope that contains it."""
+    found = []
+    taken: set[int] = set()
+    for scope in scopes:
+        inside = [unit for unit in units if id(unit) not in taken and is_within(unit.path, scope.path)]
+        taken |= {id(unit) for unit in inside}
+        narrower = [s.name for s in scopes if scope.path and s.name != scope.name and is_within(s.name, scope.name)]
+        there = [
+            group
+            for group in groups
+            if is_within(group.name, scope.name) and not any(is_within(group.name, name) for name in narrower)
+        ]
+        found.append(Scoped(scope, inside, there))
+    return found
