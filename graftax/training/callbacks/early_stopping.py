@@ -87,6 +87,7 @@ class EarlyStopping(Callback):
         self.start_from_epoch = start_from_epoch
         self.best_weights: list[np.ndarray[Any, Any]] | None = None
         self._best_settings: dict[str, dict[str, Any]] = {}
+        self._is_told = False
         self._start_over()
 
     def _start_over(self) -> None:
@@ -138,6 +139,7 @@ class EarlyStopping(Callback):
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Print that training ended early, and restore the best weights."""
+        self._is_told = False
         if self.stopped_epoch is not None and self.verbose:
             print(f"epoch {self.stopped_epoch + 1}: early stopping", flush=True)
         if self.restore_best_weights and self.best_weights is not None and self.best_epoch is not None:
@@ -171,6 +173,9 @@ class EarlyStopping(Callback):
             self.stopped_epoch = None
             return
         self.model.stop_training = True
+        if self._is_told:  # a resumed run sets states before `on_train_begin`, and after it
+            return
+        self._is_told = True
         log.info(
             "EarlyStopping: nothing left to do: epoch %s ended the run that is resumed; patience=%s or more goes on",
             self.stopped_epoch + 1,
