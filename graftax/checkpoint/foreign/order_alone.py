@@ -15,12 +15,13 @@ Numbers: TypeAlias = tuple[int, ...]
 
 
 class _Named(NamedTuple):
-    """A pair with its names: their words, and the numbers in them."""
+    """A pair with its names on both sides: whole, without numbers, and the numbers."""
 
     unit: Unit
     group: Group
     here: Components
     there: Components
+    stems: tuple[Components, Components]
     numbers: tuple[Numbers, Numbers]
 
 
@@ -52,10 +53,11 @@ def paired_by_order(pairs: Iterable[tuple[Unit, Group]], part_of: Mapping[int, s
         (our_stems, our_numbers), (their_stems, their_numbers) = _parts_of(ours), _parts_of(theirs)
         shapes = tuple((name, array.shape) for name, array in group.arrays.items())
         part = part_of.get(id(unit), "")
-        key = part, our_stems, their_stems, unit.kind, shapes, tuple(tuple(p.variable.shape) for p in unit.parts)
+        stems = our_stems, their_stems
+        key = part, stems, unit.kind, shapes, tuple(tuple(p.variable.shape) for p in unit.parts)
         if key not in kin:
             sizes.setdefault((part, sum(prod(tuple(p.variable.shape)) for p in unit.parts)), []).append(key)
-        kin.setdefault(key, []).append(_Named(unit, group, ours, theirs, (our_numbers, their_numbers)))
+        kin.setdefault(key, []).append(_Named(unit, group, ours, theirs, stems, (our_numbers, their_numbers)))
     unsure: set[int] = set()
     for keys in sizes.values():
         entries = [kin[key] for key in keys]
@@ -64,7 +66,7 @@ def paired_by_order(pairs: Iterable[tuple[Unit, Group]], part_of: Mapping[int, s
                 unsure |= {id(named.unit) for named in one}
         for one, other in combinations(entries, 2):
             both = one + other
-            is_counted = _are_of_one_name(one[0], other[0]) and _do_numbers_rise(both)
+            is_counted = one[0].stems == other[0].stems and _do_numbers_rise(both)
             if _are_mistakable(one[0], other[0]) and not is_counted:
                 unsure |= {id(named.unit) for named in both}
     return [unit for unit, _ in found if id(unit) in unsure]
@@ -93,11 +95,6 @@ def _parts_of(name: Components) -> tuple[Components, Numbers]:
 def _do_numbers_rise(kin: _Kin) -> bool:
     numbers = sorted(named.numbers for named in kin)
     return all(one[1] < other[1] for one, other in pairwise(numbers)) or all(a == b for a, b in numbers)
-
-
-def _are_of_one_name(one: _Named, other: _Named) -> bool:
-    """Return True if the names of two pairs differ in numbers only."""
-    return all(_parts_of(a)[0] == _parts_of(b)[0] for a, b in ((one.here, other.here), (one.there, other.there)))
 
 
 def _are_mistakable(one: _Named, other: _Named) -> bool:

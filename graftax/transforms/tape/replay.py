@@ -72,7 +72,7 @@ class Replay:
             yield step, inputs
 
     def pull(self, values: Sequence[Any], constants: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        """Compute the gradient of the weighted sum of the targets, operation by operation; None if they need it not."""
+        """Compute the gradient of the weighted sum of the targets, operation by operation; None where there is none."""
         known: dict[int, Any] = {}
         ran = list(self._run(known, values, constants, _run_step))
         # only what depends on a source is gone through backwards: constants have no gradients
